@@ -1,0 +1,163 @@
+"""damascus.toml: every key with its default, its environment variable and its line of documentation.
+
+Order: flag, environment, the base commit's file, default. Gates never come from the environment (Promise 8).
+"""
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from damascus.domain.errors import UsageError
+
+
+class Section(BaseModel):
+    """A table of damascus.toml: unknown keys and wrong types are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Project(Section):
+    """[project]"""
+
+    name: str = Field("", description="Name shown to people; default: the folder's name")
+    main_branch: str = Field("", description="Branch to land on; default: the first of main, master, develop")
+    branch_prefix: str = Field("feat/", description="Start of every story's branch name")
+
+
+class Test(Section):
+    """[test]"""
+
+    timeout_seconds: float = Field(600.0, gt=0, description="Limit of one run of a Test, gate or CI command")
+    patterns: list[str] = Field(
+        default_factory=list, description="Further globs that are tests, beside the stack's own"
+    )
+
+
+class Workspace(Section):
+    """[workspace]"""
+
+    setup: str = Field("", description="Command that prepares a checkout (cached by the base's lock files)")
+    setup_timeout_seconds: float = Field(1200.0, gt=0, description="Limit of the set-up command")
+    copy_files: list[str] = Field(
+        default_factory=list,
+        alias="copy",
+        description="Untracked files of your folder that each checkout gets",
+    )
+    env: list[str] = Field(default_factory=list, description="Names of variables passed on; values are masked in logs")
+
+
+class Gates(Section):
+    """[gates]"""
+
+    commands: dict[str, str] = Field(
+        default_factory=dict,
+        description="Further commands that must exit 0 on the candidate: lint, types, build …",
+    )
+
+
+class Ci(Section):
+    """[ci]"""
+
+    jobs: dict[str, str] = Field(
+        default_factory=dict,
+        description="CI jobs of the local forge; default: one job `test`, the Test Command",
+    )
+
+
+class AgentConfig(Section):
+    """[agent]"""
+
+    kind: str = Field("", description="command or scripted; `run --agent` overrides it")
+    command: str = Field("", description="The command agent, split like shell words, no shell")
+    timeout_seconds: float = Field(1200.0, gt=0, description="Limit of one agent step")
+    readable: list[str] = Field(default_factory=list, description="Further paths an agent may read in the sandbox")
+    refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
+
+
+class Limits(Section):
+    """[limits]"""
+
+    slots: int = Field(2, ge=1, le=64, description="Stories that one `damascus run` works on at once")
+    budget_cycles: int = Field(5, ge=1, description="Attempts before a story is blocked")
+    lease_seconds: float = Field(60.0, gt=0, description="How long a lease holds without a heartbeat")
+    heartbeat_seconds: float = Field(15.0, gt=0, description="How often leases are renewed")
+    disk_reserve_mb: int = Field(500, ge=0, description="No slot is filled with less free disk than this")
+    log_max_mb: int = Field(20, ge=1, description="Cap of one log or transcript file")
+    keep_workspaces_hours: float = Field(72.0, ge=0, description="How long a finished story's workspace stays")
+
+
+class Retry(Section):
+    """[retry]"""
+
+    call_attempts: int = Field(3, ge=1, description="Tries of one call of ours before the story waits")
+    call_first_seconds: float = Field(1.0, ge=0, description="First pause between these tries (doubles)")
+    call_most_seconds: float = Field(60.0, gt=0, description="Longest pause between these tries")
+
+
+class Config(Section):
+    """The whole file."""
+
+    project: Project = Project()  # type: ignore[call-arg]
+    test: Test = Test()  # type: ignore[call-arg]
+    workspace: Workspace = Workspace()  # type: ignore[call-arg]
+    gates: Gates = Gates()
+    ci: Ci = Ci()
+    agent: AgentConfig = AgentConfig()  # type: ignore[call-arg]
+    limits: Limits = Limits()  # type: ignore[call-arg]
+    retry: Retry = Retry()  # type: ignore[call-arg]
+
+
+FILE = "damascus.toml"
+NOT_FROM_ENVIRONMENT = {"gates", "ci", "test"}
+
+
+def variable(section: str, key: str) -> str | None:
+    """The environment variable of a key; None for what only the base commit may say."""
+    return None if section in NOT_FROM_ENVIRONMENT else f"DAMASCUS_{section}_{key}".upper()
+
+
+def parse_config(text: str, environ: Mapping[str, str] | None = None, name: str = FILE) -> Config:
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as err:
+        raise UsageError(f"{name} is not valid TOML: {err}. Correct it (docs/start.md).") from None
+    return _validated(_overlaid(data, environ or {}), name)
+
+
+def _overlaid(data: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    for section, field in Config.model_fields.items():
+        table = field.annotation
+        assert isinstance(table, type) and issubclass(table, Section)
+        for key, info in table.model_fields.items():
+            var = variable(section, info.alias or key)
+            if var and environ.get(var):
+                values = data.setdefault(section, {})
+                if isinstance(values, dict):
+                    values[info.alias or key] = _typed(environ[var], info.annotation, var)
+    return data
+
+
+def _typed(text: str, annotation: Any, var: str) -> Any:
+    try:
+        if annotation is bool:
+            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
+        if annotation in (int, float):
+            return annotation(text)
+    except (KeyError, ValueError):
+        raise UsageError(f"{var}={text!r} is not a {annotation.__name__}. Correct or unset it.") from None
+    return text.split(",") if str(annotation).startswith("list") else text
+
+
+def _validated(data: dict[str, Any], name: str) -> Config:
+    try:
+        return Config.model_validate(data, strict=True)
+    except ValidationError as err:
+        first = err.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise UsageError(
+                f"{name} has the unknown key {where!r}. Remove it or correct its name (docs/config.md)."
+            ) from None
+        raise UsageError(f"{name}: {where}: {first['msg'].lower()}. Correct it (docs/config.md).") from None

@@ -1,0 +1,25 @@
+"""Errors that a person can cause or cure. Everything else that is raised is a bug."""
+
+
+class DamascusError(Exception):
+    """One clear sentence and what to do next. `cli.main` prints it and exits 1."""
+
+    exit_code = 1
+
+
+class UsageError(DamascusError):
+    """The words of the command, the config or the spec are wrong. Exit code 2."""
+
+    exit_code = 2
+
+
+class Fenced(Exception):
+    """This worker's lease was taken over: it drops the item silently. Not a failure of the story."""
+
+
+class Stopping(Exception):
+    """The process was asked to stop; what runs gives its item back without burning an attempt."""
+
+
+class TransientError(Exception):
+    """Trouble outside the story (failures.TABLE): wait and try again, nothing is charged."""

@@ -1,0 +1,72 @@
+"""What a run of a phase came to, as values. `policy.decide` says what each one means for the item."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.verdict import Phase, Verdict
+
+
+@dataclass(frozen=True)
+class Advance:
+    """The phase is finished; the next one may begin."""
+
+    to: Phase
+    facts: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Landed:
+    """The candidate is on main, checked by git."""
+
+    merged_commit: str
+    proof: str
+    facts: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A structural failure: an attempt is spent, the next one gets the feedback."""
+
+    verdict: Verdict
+    feedback: VerdictFeedback
+
+
+@dataclass(frozen=True)
+class Transient:
+    """Trouble outside the story: nothing is charged, tried again later (T2)."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing to do until a fact changes: the slot is free, scope and milestone stay.
+
+    Woken by whoever changes (kind, key), or `after` a while of the database's clock.
+    """
+
+    kind: str
+    key: str
+    after: timedelta | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class NeedsPerson:
+    """Only a person can answer: the item is blocked with a question."""
+
+    verdict: Verdict | None
+    question: str
+    options: tuple[str, ...]
+    feedback: VerdictFeedback
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """The worker stops: the item is free again at once, nothing is charged."""
+
+    reason: str = "the worker was stopped"
+
+
+Outcome = Advance | Landed | Rejected | Transient | Wait | NeedsPerson | GivenBack

@@ -1,0 +1,269 @@
+"""What an outcome means for an item: attempts, budget, loop-breaker, transient series, back-off.
+
+Pure: no clock, no database, no surprise. `engine/lifecycle.settle` writes what this says, and nothing else
+writes an item's phase. docs/VERIFICATION.md tells the same rules to users.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.item import Item
+from damascus.domain.outcome import (
+    Advance,
+    GivenBack,
+    Landed,
+    NeedsPerson,
+    Outcome,
+    Rejected,
+    Transient,
+    Wait,
+)
+from damascus.domain.verdict import Phase, Verdict
+
+SERIES_LIMIT = timedelta(hours=24)
+BACKOFF_FIRST = timedelta(seconds=1)
+BACKOFF_MOST = timedelta(minutes=5)
+LOOP_LIMIT = 3
+RESCUE_LIMIT = 12
+Event = tuple[str, dict[str, object]]
+RETRY_OPTIONS = ("retry with a new budget", "edit the spec and add it again", "cancel the story")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A human issue to open with the transition."""
+
+    question: str
+    options: tuple[str, ...] = RETRY_OPTIONS
+    owner: str = "you"
+
+
+@dataclass(frozen=True)
+class Transition:
+    """Everything that settle writes. `state` is ready, waiting or resting."""
+
+    phase: Phase
+    state: str
+    events: tuple[Event, ...] = ()
+    attempts: int = 0
+    verdict: Verdict | None = None
+    feedback: VerdictFeedback | None = None
+    failure_signature: str | None = None
+    failure_streak: int = 0
+    series_since: datetime | None = None
+    series_count: int = 0
+    series_ended: bool = False
+    wait_kind: str | None = None
+    wait_key: str | None = None
+    not_before: datetime | None = None
+    resume_phase: Phase | None = None
+    question: Question | None = None
+    new_run: bool = False
+    keep_landing: bool = False
+    frees_scope: bool = False
+    facts: dict[str, object] = field(default_factory=dict)
+
+
+def backoff(count: int) -> timedelta:
+    """1 s doubling to 5 min; `count` is the number of failures in the series so far."""
+    return min(BACKOFF_FIRST * (1 << min(count - 1, 20)), BACKOFF_MOST)
+
+
+def decide(item: Item, outcome: Outcome, now: datetime) -> Transition:
+    """The one place where an outcome becomes a transition."""
+    match outcome:
+        case Advance():
+            return _advance(item, outcome)
+        case Landed():
+            return _landed(item, outcome)
+        case Rejected():
+            return _rejected(item, outcome)
+        case Transient():
+            return _transient(item, outcome, now)
+        case Wait():
+            return _waits(item, outcome, now)
+        case NeedsPerson():
+            return _asks(item, outcome)
+        case GivenBack():
+            return _kept(item, "ready", (("item.released", {"reason": outcome.reason}),))
+        case _:
+            assert_never(outcome)
+
+
+def _moved(item: Item, to: Phase, **more: object) -> Event:
+    return ("phase.transitioned", {"from": item.phase.value, "to": to.value, **more})
+
+
+def _advance(item: Item, outcome: Advance) -> Transition:
+    """Success ends a series and the streak, leaves attempts and the last verdict alone (D12)."""
+    return Transition(
+        phase=outcome.to,
+        state="ready",
+        events=(_moved(item, outcome.to),),
+        attempts=item.attempts,
+        verdict=item.last_verdict,
+        feedback=item.last_feedback,
+        failure_signature=item.failure_signature,
+        failure_streak=item.failure_streak,
+        series_ended=True,
+        new_run=True,
+        keep_landing=outcome.to in (Phase.REVIEW, Phase.MERGE),
+        facts=outcome.facts,
+    )
+
+
+def _landed(item: Item, outcome: Landed) -> Transition:
+    feedback = (item.last_feedback or VerdictFeedback()).model_copy(update={"message": ""})
+    return Transition(
+        phase=Phase.DONE,
+        state="resting",
+        events=(
+            _moved(item, Phase.DONE),
+            ("story.landed", {"commit": outcome.merged_commit, "proof": outcome.proof}),
+        ),
+        attempts=item.attempts,
+        verdict=Verdict.PASSED,
+        feedback=feedback,
+        series_ended=True,
+        frees_scope=True,
+        facts={**outcome.facts, "merged_commit": outcome.merged_commit},
+    )
+
+
+def _rejected(item: Item, outcome: Rejected) -> Transition:
+    attempts = item.attempts + 1
+    stop: Event
+    signature = outcome.feedback.signature(outcome.verdict)
+    streak = item.failure_streak + 1 if signature == item.failure_signature else 1
+    event: Event = (
+        "attempt.rejected",
+        {"verdict": outcome.verdict.value, "attempt": attempts, "message": outcome.feedback.message},
+    )
+    if attempts >= item.budget_cycles:
+        why = (
+            f"{item.story_id} is blocked after {attempts} of {item.budget_cycles} tries, the last one {outcome.verdict}"
+        )
+        stop = ("blocked.exhausted", {"attempts": attempts, "verdict": outcome.verdict.value})
+    elif streak >= LOOP_LIMIT:
+        why = f"{item.story_id} failed {streak} times in a row in the same way: {outcome.verdict}"
+        stop = ("blocked.loop", {"streak": streak, "verdict": outcome.verdict.value})
+    else:
+        return Transition(
+            phase=Phase.BUILD if item.phase in (Phase.REVIEW, Phase.MERGE) else item.phase,
+            state="ready",
+            events=(event, *_rework(item)),
+            attempts=attempts,
+            verdict=outcome.verdict,
+            feedback=outcome.feedback,
+            failure_signature=signature,
+            failure_streak=streak,
+            series_ended=True,
+            new_run=True,
+        )
+    question = Question(f"{why}: {outcome.feedback.message}. What should happen?")
+    blocked = _blocked(item, (event, stop), question, _resume(item))
+    return _with(blocked, attempts, outcome, signature, streak)
+
+
+def _rework(item: Item) -> tuple[Event, ...]:
+    return (_moved(item, Phase.BUILD, why="rework"),) if item.phase in (Phase.REVIEW, Phase.MERGE) else ()
+
+
+def _resume(item: Item) -> Phase:
+    """A person's answer has the candidate rebased and judged anew, so review and merge resume in build."""
+    return Phase.SPEC if item.phase == Phase.SPEC else Phase.BUILD
+
+
+def _with(base: Transition, attempts: int, outcome: Rejected, signature: str, streak: int) -> Transition:
+    return replace(
+        base,
+        attempts=attempts,
+        verdict=outcome.verdict,
+        feedback=outcome.feedback,
+        failure_signature=signature,
+        failure_streak=streak,
+        series_ended=True,
+        series_since=None,
+        series_count=0,
+    )
+
+
+def _blocked(item: Item, events: tuple[Event, ...], question: Question, resume: Phase) -> Transition:
+    return Transition(
+        phase=Phase.BLOCKED,
+        state="resting",
+        events=(*events, _moved(item, Phase.BLOCKED)),
+        attempts=item.attempts,
+        verdict=item.last_verdict,
+        feedback=item.last_feedback,
+        failure_signature=item.failure_signature,
+        failure_streak=item.failure_streak,
+        series_since=item.series_since,
+        series_count=item.series_count,
+        series_ended=item.series_ended,
+        resume_phase=resume,
+        question=question,
+        frees_scope=True,
+    )
+
+
+def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
+    since = item.series_since or (now if item.series_ended else item.first_attempted_at or now)
+    count = item.series_count + 1
+    feedback = VerdictFeedback(transient=True, message=outcome.reason)
+    if now - since > SERIES_LIMIT:
+        question = Question(
+            f"{item.story_id} has met trouble outside it for over 24 h: {outcome.reason}. What should happen?"
+        )
+        return _blocked(item, (("blocked.transient", {"reason": outcome.reason}),), question, item.phase)
+    wake = now + backoff(count)
+    event: Event = (
+        "phase.transient_retry",
+        {"reason": outcome.reason, "count": count, "not_before": wake.isoformat()},
+    )
+    return _kept(
+        item, "waiting", (event,), series_since=since, series_count=count, wait_kind="backoff",
+        wait_key=outcome.reason[:200], not_before=wake, feedback=_merge(item, feedback),
+    )  # fmt: skip
+
+
+def _merge(item: Item, feedback: VerdictFeedback) -> VerdictFeedback:
+    """A transient failure must not wipe what the last attempt said: the agent still needs it."""
+    if item.last_feedback is None:
+        return feedback
+    return item.last_feedback.model_copy(update={"transient": True})
+
+
+def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
+    event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
+    return _kept(
+        item, "waiting", (event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=now + outcome.after if outcome.after is not None else None,
+    )  # fmt: skip
+
+
+def _asks(item: Item, outcome: NeedsPerson) -> Transition:
+    verdict = outcome.verdict or item.last_verdict
+    name = "blocked.question" if outcome.verdict is None else f"blocked.{outcome.verdict}"
+    question = Question(outcome.question, outcome.options)
+    blocked = _blocked(item, ((name, {"question": outcome.question}),), question, _resume(item))
+    return replace(blocked, verdict=verdict, feedback=outcome.feedback)
+
+
+def _kept(item: Item, state: str, events: tuple[Event, ...], **more: object) -> Transition:
+    """Same phase, same run, nothing charged."""
+    kept = Transition(
+        phase=item.phase,
+        state=state,
+        events=events,
+        attempts=item.attempts,
+        verdict=item.last_verdict,
+        feedback=item.last_feedback,
+        failure_signature=item.failure_signature,
+        failure_streak=item.failure_streak,
+        series_since=item.series_since,
+        series_count=item.series_count,
+        series_ended=item.series_ended,
+    )
+    return replace(kept, **more)  # type: ignore[arg-type]

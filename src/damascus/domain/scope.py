@@ -1,0 +1,165 @@
+"""The paths a story may write, and the text ranges by which two stories are kept apart.
+
+A path is a point. A directory (ending in "/") or a glob is the range of everything that starts with its
+static prefix. If two globs can match one path, both prefixes are prefixes of that path, so their ranges
+overlap: the comparison never misses an overlap, and sometimes sees one where there is none.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from damascus.domain.errors import UsageError
+
+GLOB_CHARS = re.compile(r"[*?\[{]")
+LAST_CHAR = "\U0010ffff"
+CI_PATHS = (
+    ".github/workflows/ci.yml",
+    ".gitea/workflows/ci.yml",
+    ".forgejo/workflows/ci.yml",
+    ".gitlab-ci.yml",
+    ".woodpecker.yml",
+    ".woodpecker/ci.yml",
+    ".circleci/config.yml",
+    ".ci/run",
+    "Jenkinsfile",
+)
+CI_FOLDERS = (".github/", ".gitea/", ".forgejo/", ".woodpecker/", ".circleci/", ".ci/")
+
+
+@dataclass(frozen=True)
+class Span:
+    """A text range under collation "C": a point when `upper` is None."""
+
+    lower: str
+    upper: str | None = None
+
+    def overlaps(self, other: "Span") -> bool:
+        if self.upper is None and other.upper is None:
+            return self.lower == other.lower
+        low, high = (self, other) if self.lower <= other.lower else (other, self)
+        return high.lower == low.lower if low.upper is None else high.lower < low.upper
+
+    def literal(self) -> str:
+        """The PostgreSQL range literal."""
+        quoted = _quote(self.lower)
+        return f"[{quoted},{quoted}]" if self.upper is None else f"[{quoted},{_quote(self.upper)})"
+
+
+def _quote(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@lru_cache(maxsize=1024)
+def glob_regex(pattern: str) -> re.Pattern[str]:
+    """`*` stays inside a folder, `**` crosses folders, `?`, `[…]` and `{a,b}` as usual."""
+    out, i = "", 0
+    while i < len(pattern):
+        piece, i = _glob_piece(pattern, i)
+        out += piece
+    return re.compile(out)
+
+
+def _glob_piece(pattern: str, i: int) -> tuple[str, int]:
+    if pattern.startswith("**/", i):
+        return "(?:.*/)?", i + 3
+    if pattern.startswith("**", i):
+        return ".*", i + 2
+    char = pattern[i]
+    if char in "*?":
+        return ("[^/]*" if char == "*" else "[^/]"), i + 1
+    if char in "[{":
+        end = pattern.find("]" if char == "[" else "}", i + 1)
+        if end > 0:
+            inside = pattern[i + 1 : end]
+            if char == "{":
+                return "(?:" + "|".join(re.escape(part) for part in inside.split(",")) + ")", end + 1
+            negated = "^" + inside[1:] if inside.startswith("!") else inside
+            return "[" + negated.replace("\\", "\\\\") + "]", end + 1
+    return re.escape(char), i + 1
+
+
+@dataclass(frozen=True)
+class Scope:
+    """An ordered set of checked patterns."""
+
+    patterns: tuple[str, ...]
+
+    def allows(self, path: str) -> bool:
+        return any(_matches(pattern, path) for pattern in self.patterns)
+
+    def names(self, path: str) -> bool:
+        """Is this very path written in the scope (not just covered by a folder or a glob)?"""
+        return path in self.patterns
+
+    @cached_property
+    def _raw_spans(self) -> tuple[Span, ...]:
+        return tuple(_span(pattern) for pattern in self.patterns)
+
+    def spans(self, owner: str) -> list[Span]:
+        """The ranges to reserve, merged so that a story never conflicts with itself.
+
+        `owner` (project and repo) starts every text, so no second column and no extension is needed.
+        """
+        merged: list[Span] = []
+        for span in sorted(self._raw_spans, key=lambda s: (s.lower, s.upper is None)):
+            if not (merged and merged[-1].overlaps(span)):
+                merged.append(span)
+        return [Span(f"{owner}:{s.lower}", None if s.upper is None else f"{owner}:{s.upper}") for s in merged]
+
+    def overlaps(self, other: "Scope") -> bool:
+        return any(a.overlaps(b) for a in self._raw_spans for b in other._raw_spans)
+
+
+def _matches(pattern: str, path: str) -> bool:
+    if pattern.endswith("/") and not GLOB_CHARS.search(pattern):
+        return path.startswith(pattern)
+    if not GLOB_CHARS.search(pattern):
+        return path == pattern
+    return glob_regex(pattern + "**" if pattern.endswith("/") else pattern).fullmatch(path) is not None
+
+
+def _span(pattern: str) -> Span:
+    glob = GLOB_CHARS.search(pattern)
+    if glob is None and not pattern.endswith("/"):
+        return Span(pattern)
+    prefix = pattern[: glob.start()] if glob else pattern
+    return Span(prefix, prefix + LAST_CHAR)
+
+
+def parse_scope(patterns: list[str], protected: tuple[str, ...] = ()) -> Scope:
+    """Check every pattern; `protected` are further paths (the spec) that no story may write."""
+    if not patterns:
+        raise UsageError("the scope is empty. List the files or folders the story may write (docs/spec.md).")
+    checked = tuple(dict.fromkeys(_checked(pattern, protected) for pattern in patterns))
+    return Scope(checked)
+
+
+def _checked(pattern: str, protected: tuple[str, ...]) -> str:
+    text = re.sub(r"/{2,}", "/", pattern.strip()).removeprefix("./")
+    parts = [part for part in text.split("/") if part]
+    if not text or text in (".", "/") or not parts:
+        raise UsageError(f"scope {pattern!r} covers the whole repository. Name files or folders (docs/spec.md).")
+    if text.startswith(("/", "~")) or ":" in parts[0] or "\\" in text:
+        raise UsageError(f"scope {pattern!r} is not relative to the repository. Write it like src/io/ (docs/spec.md).")
+    if ".." in parts or "." in parts:
+        raise UsageError(f"scope {pattern!r} contains '.' or '..'. Write it like src/io/ (docs/spec.md).")
+    if any(char in text for char in "\n\x00"):
+        raise UsageError(f"scope {pattern!r} contains a control character (docs/spec.md).")
+    if any(part.lower() in (".git", "git~1") for part in parts):
+        raise UsageError(f"scope {pattern!r} covers .git, which no story may write (docs/spec.md).")
+    _refuse_protected(text, protected)
+    return text
+
+
+def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
+    rules = ("damascus.toml", ".git/config", *CI_PATHS, *protected)
+    hit = next((path for path in rules if _matches(text, path)), None)
+    if hit is None:
+        hit = next((folder for folder in CI_FOLDERS if text.startswith(folder)), None)
+    if hit is not None:
+        raise UsageError(
+            f"scope {text!r} covers {hit}, which judges the work and which no story may write. "
+            "Name narrower paths (docs/spec.md)."
+        )
