@@ -1,0 +1,146 @@
+"""Connections and transactions. Losing the database is no failure of a story: we reconnect and go on.
+
+A transaction function may run again after a lost connection, so each one is written to be repeatable: the
+journal's key, the fence and ON CONFLICT make the second run find the first.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import lru_cache
+from importlib import resources
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.rows import dict_row
+
+from damascus.domain.errors import DamascusError, Fenced, Stopping
+
+T = TypeVar("T")
+Row = dict[str, Any]
+Connection = psycopg.Connection[Row]
+
+FENCED = "DM001"
+AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 2.0
+
+
+@lru_cache(maxsize=256)
+def sql(name: str) -> str:
+    """One statement of store/sql/, by name."""
+    return resources.files("damascus.store").joinpath("sql", f"{name}.sql").read_text()
+
+
+def never() -> bool:
+    return False
+
+
+class Database:
+    """A connection per thread; `start` brings an embedded server back when it is ours."""
+
+    def __init__(self, url: str, *, start: Callable[[], object] | None = None, patience: float = 0.0) -> None:
+        self.url = url
+        self.patience = patience
+        self.stopping: Callable[[], bool] = never
+        self._start = start
+        self._local = threading.local()
+        self._all: list[Connection] = []
+        self._guard = threading.Lock()
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in one transaction, again after a lost connection or a serialization failure."""
+        pause, since = FIRST_PAUSE, time.monotonic()
+        while True:
+            try:
+                connection = self.connection()
+                with connection.transaction():
+                    return work(connection)
+            except AGAIN:
+                pass
+            except (psycopg.OperationalError, psycopg.InterfaceError) as err:
+                self._lost(err, since)
+            except psycopg.Error as err:
+                raise (Fenced(str(err)) if err.sqlstate == FENCED else err) from None
+            time.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+    def one(self, name: str, /, **params: Any) -> Row | None:
+        return self.run(lambda c: c.execute(sql(name), params).fetchone())
+
+    def all(self, name: str, /, **params: Any) -> list[Row]:
+        return self.run(lambda c: c.execute(sql(name), params).fetchall())
+
+    def do(self, name: str, /, **params: Any) -> None:
+        self.run(lambda c: c.execute(sql(name), params))
+
+    def connection(self) -> Connection:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is None or connection.closed:
+            connection = self._connect()
+            self._local.connection = connection
+            with self._guard:
+                self._all = [c for c in self._all if not c.closed] + [connection]
+        return connection
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(
+            self.url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="damascus",
+            options="-c lock_timeout=30s -c timezone=UTC",
+        )  # fmt: skip
+        connection.prepare_threshold = 3
+        return connection
+
+    def _lost(self, err: Exception, since: float) -> None:
+        """Forget the connection, start our own server; give up only when nobody wants to wait."""
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+        if self.stopping():
+            raise Stopping from None
+        if time.monotonic() - since > self.patience:
+            raise DamascusError(unreachable(self.url, err)) from None
+        if self._start is not None:
+            try:
+                self._start()
+            except (DamascusError, OSError):
+                return
+
+    def close(self) -> None:
+        with self._guard:
+            for connection in self._all:
+                connection.close()
+            self._all = []
+
+
+def unreachable(url: str, err: Exception) -> str:
+    from psycopg.conninfo import conninfo_to_dict
+
+    try:
+        known = conninfo_to_dict(url)
+        where = f"{known.get('host', 'localhost')} database {known.get('dbname', '')}".strip()
+    except psycopg.Error:
+        where = "DAMASCUS_DATABASE_URL"
+    reason = next((line for line in str(err).splitlines() if line.strip()), "no answer").strip()
+    return (
+        f"the database at {where} can't be reached: {reason}. Start it, correct DAMASCUS_DATABASE_URL, or unset it "
+        "to use the embedded one (damascus db start)."
+    )
+
+
+@contextmanager
+def pipeline(connection: Connection) -> Iterator[None]:
+    """Send several statements in one round trip."""
+    with connection.pipeline():
+        yield
+
+
+def database_clock(db: Database) -> datetime:
+    """The only clock that decides: a worker's own may be wrong by minutes."""
+    row = db.run(lambda c: c.execute("SELECT clock_timestamp() AS now").fetchone())
+    assert row is not None
+    now: datetime = row["now"]
+    return now

@@ -1,0 +1,111 @@
+"""What a person may do to a story. Each command raises the fence, so a worker in the middle is shut out."""
+
+from dataclasses import dataclass
+
+from damascus.domain.errors import DamascusError
+from damascus.store.db import Connection, Database, Row, sql
+from damascus.store.journal import write_events
+from damascus.store.queueing import SLACK
+
+
+@dataclass(frozen=True)
+class Acted:
+    """What was done, for the sentence that the command prints."""
+
+    story_id: str
+    phase: str
+    was_leased: bool
+
+
+def cancel(db: Database, project: int, story: str) -> Acted:
+    """End a story. One that is done or on its way onto main is past cancelling, and it says so."""
+
+    def work(c: Connection) -> Acted:
+        row = _locked(c, project, story)
+        if row["phase"] in ("done", "cancelled"):
+            raise DamascusError(f"{row['story_id']} is {row['phase']} already; nothing was cancelled.")
+        if _landing_begun(c, row):
+            raise DamascusError(
+                f"{row['story_id']} is landing on main at this moment: too late to cancel. Nothing was changed. "
+                "If it must go, revert the commit on main."
+            )
+        leased = _take_lease(c, row)
+        c.execute(sql("cancel_item"), {"id": row["id"]})
+        _let_go(c, row, "cancelled")
+        write_events(c, project, row["id"], (("story.cancelled", {"from": row["phase"]}), _moved(row, "cancelled")))
+        return Acted(row["story_id"], "cancelled", leased)
+
+    return db.run(work)
+
+
+def retry(db: Database, project: int, story: str, answer: str | None = None) -> Acted:
+    """Grant a new run and a new budget; ends a transient series."""
+
+    def work(c: Connection) -> Acted:
+        row = _locked(c, project, story)
+        if row["phase"] in ("done", "cancelled", "stale"):
+            raise DamascusError(
+                f"{row['story_id']} is {row['phase']}; only a story that is not finished can be retried."
+            )
+        if _landing_begun(c, row):
+            raise DamascusError(f"{row['story_id']} is landing on main at this moment. Nothing was changed.")
+        leased = _take_lease(c, row)
+        phase = row["resume_phase"] or ("spec" if row["phase"] == "spec" else "build")
+        params = {"id": row["id"], "phase": phase, "slack": SLACK[row["priority"]]}
+        c.execute(sql("resume_item"), params | {"answers": [answer] if answer else []})
+        _let_go(c, row, answer or "retry", keep_scope=row["phase"] != "blocked")
+        write_events(c, project, row["id"], (("story.retried", {"answer": answer}), _moved(row, phase)))
+        return Acted(row["story_id"], phase, leased)
+
+    return db.run(work)
+
+
+def answer(db: Database, project: int, issue: int, text: str) -> tuple[Row, str]:
+    """Record an answer; the issue's row and the chosen text."""
+    row = db.one("issue", project=project, issue=issue)
+    if row is None:
+        raise DamascusError(f"there is no question {issue}. See the open ones: damascus inbox")
+    if row["closed_at"] is not None:
+        raise DamascusError(f"question {issue} was answered already: {row['answer']}")
+    options = row["options"]
+    if text.isdigit() and options and not 1 <= int(text) <= len(options):
+        raise DamascusError(f"question {issue} has the options 1 to {len(options)}; {text} is none of them.")
+    return row, options[int(text) - 1] if text.isdigit() and options else text
+
+
+def close(db: Database, project: int, issue: Row, text: str) -> None:
+    def work(c: Connection) -> None:
+        c.execute(sql("close_issue"), {"issue": issue["id"], "answer": text})
+        write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
+
+    db.run(work)
+
+
+def _locked(c: Connection, project: int, story: str) -> Row:
+    params = {"project": project, "story": story}
+    c.execute(sql("lock_story"), params)
+    row = c.execute(sql("story_for_update"), params).fetchone()
+    if row is None:
+        raise DamascusError(f"there is no story {story!r} in this project. See them all: damascus status --all")
+    return row
+
+
+def _landing_begun(c: Connection, row: Row) -> bool:
+    """A landing that recorded its intent may already have moved main: only its worker or heir can tell."""
+    return c.execute(sql("landing_begun"), {"item": row["id"], "run": row["run_no"]}).fetchone() is not None
+
+
+def _take_lease(c: Connection, row: Row) -> bool:
+    return c.execute(sql("drop_lease_of"), {"id": row["id"]}).fetchone() is not None
+
+
+def _let_go(c: Connection, row: Row, answer: str, *, keep_scope: bool = False) -> None:
+    if not keep_scope:
+        c.execute(sql("free_scope"), {"item": row["id"]})
+        c.execute(sql("drop_worker_record"), {"item": row["id"]})
+    c.execute(sql("release_landing"), {"item": row["id"]})
+    c.execute(sql("close_issues"), {"item": row["id"], "answer": answer})
+
+
+def _moved(row: Row, to: str) -> tuple[str, dict[str, object]]:
+    return ("phase.transitioned", {"from": row["phase"], "to": to, "why": "a person"})

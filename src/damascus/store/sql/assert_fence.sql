@@ -1,0 +1,1 @@
+SELECT assert_fence(%(item)s::bigint, %(fence)s::bigint)

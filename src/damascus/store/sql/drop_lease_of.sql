@@ -1,0 +1,1 @@
+DELETE FROM leases WHERE item_id = %(id)s::bigint RETURNING worker_id

@@ -1,0 +1,1 @@
+DELETE FROM worker_records WHERE item_id = %(item)s::bigint

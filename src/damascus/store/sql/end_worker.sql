@@ -1,0 +1,1 @@
+UPDATE workers SET ended_at = now() WHERE id = %(id)s::text

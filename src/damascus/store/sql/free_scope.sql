@@ -1,0 +1,1 @@
+SELECT free_scope(%(item)s::bigint)

@@ -1,0 +1,1 @@
+SELECT release_landing(%(item)s::bigint)

@@ -1,0 +1,24 @@
+-- Everything that a line of `status` is made of. Columns are the fields of views.StoryRow.
+SELECT i.id, i.story_id, i.title, i.project, i.phase, i.state, i.claims, i.attempts, i.budget_cycles,
+       i.last_verdict, i.last_feedback, i.branch, i.base_commit, i.pr_url, i.merged_commit,
+       i.wait_kind, i.wait_key, i.not_before, i.file_scope, i.run_no, i.series_count, i.series_since, i.resume_phase,
+       i.rescues, i.ready_at, i.created_at, i.first_attempted_at, i.updated_at,
+       w.milestone, w.step, w.substate, w.line, w.progress, w.since AS milestone_since,
+       coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
+       l.expires_at < clock_timestamp() AS lease_expired,
+       b.story_id AS blocker, b.phase AS blocker_phase, h.id AS issue, h.owner AS issue_owner, now() AS read_at
+  FROM work_items i
+  LEFT JOIN worker_records w ON w.item_id = i.id
+  LEFT JOIN leases l ON l.item_id = i.id
+  LEFT JOIN LATERAL (
+      SELECT CASE i.wait_kind
+          WHEN 'scope' THEN i.wait_key::bigint
+          WHEN 'dependency' THEN i.wait_key::bigint
+          WHEN 'landing' THEN (SELECT g.item_id FROM landings g WHERE g.repo_id || ' ' || g.target = i.wait_key)
+          WHEN 'behind' THEN (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s
+                               WHERE a.item_id <> i.id LIMIT 1)
+      END AS id WHERE i.state = 'waiting') f ON true
+  LEFT JOIN work_items b ON b.id = f.id
+  LEFT JOIN (SELECT DISTINCT ON (item_id) item_id, id, owner FROM human_issues
+              WHERE project_id = %(project)s::bigint AND closed_at IS NULL ORDER BY item_id, id) h ON h.item_id = i.id
+ WHERE i.id = ANY (%(ids)s::bigint[])

@@ -1,0 +1,1 @@
+SELECT wake(%(kind)s::text, %(key)s::text, %(limit)s::int)

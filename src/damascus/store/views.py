@@ -1,0 +1,193 @@
+"""What `status`, `show` and `events` read. Nothing here writes; every statement is a view_*.sql."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from damascus.domain.errors import DamascusError
+from damascus.domain.verdict import ACTIVE, Phase, task_status
+from damascus.store.db import Database, Row
+from damascus.store.projects import ProjectRow
+
+SHOWN = 50
+READY_SHOWN = 5
+CHUNK = 2000
+MILESTONES = {"done": "DONE", "blocked": "BLOCKED", "cancelled": "TERMINATED"}
+PERSONS_WAITS = ("dirty", "hold")
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What an item waits for, and who acts next: you, ci, a story, or nobody but time."""
+
+    kind: str
+    key: str
+    who: str | None
+    wake_at: datetime | None
+
+
+@dataclass(frozen=True)
+class StoryRow:
+    """One item as people see it: the row, its worker record, its lease, who blocks it and the open question."""
+
+    id: int
+    story_id: str
+    title: str
+    project: str
+    phase: str
+    state: str
+    claims: int
+    attempts: int
+    budget_cycles: int
+    last_verdict: str | None
+    last_feedback: dict[str, Any] | None
+    branch: str
+    base_commit: str | None
+    pr_url: str | None
+    merged_commit: str | None
+    wait_kind: str | None
+    wait_key: str | None
+    not_before: datetime | None
+    file_scope: list[str]
+    run_no: int
+    series_count: int
+    series_since: datetime | None
+    resume_phase: str | None
+    rescues: int
+    ready_at: datetime
+    created_at: datetime
+    first_attempted_at: datetime | None
+    updated_at: datetime
+    milestone: str | None
+    step: str | None
+    substate: str | None
+    line: str | None
+    progress: dict[str, Any] | None
+    milestone_since: datetime | None
+    worker_id: str | None
+    leased_at: datetime | None
+    lease_expires_at: datetime | None
+    lease_expired: bool | None
+    blocker: str | None
+    blocker_phase: str | None
+    issue: int | None
+    issue_owner: str | None
+    read_at: datetime
+
+    @property
+    def active(self) -> bool:
+        return Phase(self.phase) in ACTIVE
+
+    @property
+    def status(self) -> str:
+        """The task-graph word (A1)."""
+        return task_status(Phase(self.phase), self.claims > 0).value
+
+    @property
+    def waiting_for(self) -> Waiting | None:
+        if self.phase == "blocked":
+            return Waiting("person", str(self.issue or ""), self.issue_owner or "you", None)
+        if self.wait_kind is None:
+            return None
+        if self.wait_kind in PERSONS_WAITS:
+            who: str | None = "you"
+        else:
+            who = "ci" if self.wait_kind == "ci" else self.blocker
+        key = self.blocker if self.wait_kind in ("scope", "behind", "dependency") else self.wait_key
+        return Waiting(self.wait_kind, key or "", who, self.not_before)
+
+    @property
+    def shown_milestone(self) -> str | None:
+        return MILESTONES.get(self.phase) or self.milestone
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that claims items."""
+
+    id: str
+    host: str
+    pid: int
+    slots: int
+    started_at: datetime
+    busy: int
+    renews: bool | None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look at a project. `rows` are what is shown, `counts` are of everything."""
+
+    project: str
+    rows: tuple[StoryRow, ...]
+    counts: dict[str, int]
+    workers: tuple[Worker, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return sum(n for what, n in self.counts.items() if what not in ("done today", "questions"))
+
+    def count(self, what: str) -> int:
+        return self.counts.get(what, 0)
+
+
+def snapshot(
+    db: Database, project: ProjectRow, today: datetime, *, everything: bool = False, since: datetime | None = None
+) -> Snapshot:
+    """What moves, what is blocked and the first in each line; `since` adds what was finished after it."""
+    counts = {row["what"]: row["n"] for row in db.all("view_counts", project=project.id, today=today)}
+    if everything:
+        rows = tuple(every_row(db, project))
+    else:
+        params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
+        rows = tuple(rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)]))
+    return Snapshot(project.name, rows, counts, tuple(workers(db)))
+
+
+def rows_of(db: Database, project: ProjectRow, ids: list[int]) -> list[StoryRow]:
+    """In the order of `ids`."""
+    found = {row["id"]: StoryRow(**row) for row in db.all("view_items", project=project.id, ids=ids)}
+    return [found[i] for i in ids if i in found]
+
+
+def every_row(db: Database, project: ProjectRow) -> Iterator[StoryRow]:
+    """All items in the order they were added, read in pieces: a queue may be long."""
+    ids = [row["id"] for row in db.all("view_ids", project=project.id)]
+    for start in range(0, len(ids), CHUNK):
+        yield from rows_of(db, project, ids[start : start + CHUNK])
+
+
+def workers(db: Database) -> list[Worker]:
+    return [Worker(**row) for row in db.all("view_workers")]
+
+
+def story_row(db: Database, project: ProjectRow, story: str) -> StoryRow:
+    row = db.one("story", project=project.id, story=story)
+    if row is None:
+        raise DamascusError(f"there is no story {story!r} in this project. See them all: damascus status --all")
+    return rows_of(db, project, [row["id"]])[0]
+
+
+def whole_row(db: Database, project: ProjectRow, story: str) -> Row:
+    """The row itself, spec included."""
+    row = db.one("story", project=project.id, story=story)
+    assert row is not None
+    return row
+
+
+def events(db: Database, project: ProjectRow, item: int | None, limit: int) -> list[Row]:
+    """The newest `limit`, oldest first."""
+    return db.all("view_events", project=project.id, item=item, limit=limit)
+
+
+def last_events(db: Database, item: int) -> dict[str, Row]:
+    return {row["kind"]: row for row in db.all("view_last_events", item=item)}
+
+
+def journal(db: Database, item: int, first_run: int = 1) -> list[Row]:
+    return db.all("view_journal", item=item, run=first_run)
+
+
+def issues(db: Database, item: int) -> list[Row]:
+    return db.all("view_story_issues", item=item)

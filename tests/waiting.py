@@ -1,0 +1,17 @@
+"""Wait for a fact, never for a while."""
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(predicate: Callable[[], T], timeout: float = 10.0, what: str = "the condition") -> T:
+    """The first true answer of `predicate`; fails by name once `timeout` seconds are over."""
+    deadline = time.monotonic() + timeout
+    while not (answer := predicate()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {timeout:g} s in vain for {what}")
+        time.sleep(0.02)
+    return answer
