@@ -238,9 +238,8 @@ def _merge(item: Item, feedback: VerdictFeedback) -> VerdictFeedback:
 
 def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
     event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
-    return _kept(
-        item, "waiting", (event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=now + outcome.after if outcome.after is not None else None,
-    )  # fmt: skip
+    wake = now + outcome.after if outcome.after is not None else None
+    return _kept(item, "waiting", (event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=wake)
 
 
 def _asks(item: Item, outcome: NeedsPerson) -> Transition:

@@ -1,0 +1,68 @@
+"""Runs gates on a candidate, in order, and stops at the first that finds something."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.outcome import Rejected
+from damascus.domain.ports import Candidate, Finding, Gate, GateResult
+from damascus.engine.run import Run
+from damascus.store.db import sql
+
+
+class Judged(BaseModel):
+    """What the gates said of one commit."""
+
+    commit: str
+    results: list[GateResult] = Field(default_factory=list)
+
+    @property
+    def findings(self) -> list[Finding]:
+        return [finding for result in self.results for finding in result.findings]
+
+    def of(self, gate: str) -> GateResult | None:
+        return next((result for result in self.results if result.gate == gate), None)
+
+
+def judge(gates: Sequence[Gate], candidate: Candidate) -> Judged:
+    """A gate that raises has not passed: the exception ends the run (lifecycle.perform)."""
+    judged = Judged(commit=candidate.commit)
+    for gate in gates:
+        result = gate.check(candidate)
+        judged.results.append(result)
+        if result.findings:
+            break
+    return judged
+
+
+def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
+    """The first finding's verdict, with all that the next attempt needs (D13, D16)."""
+    findings = judged.findings
+    first = findings[0]
+    outside = [path for f in findings if f.verdict == first.verdict for path in f.paths]
+    log = next((e.log for r in judged.results for e in r.evidence if r.findings and e.log), None)
+    feedback = VerdictFeedback(
+        message=clean("; ".join(f.message for f in findings), 4000),
+        gate=first.gate,
+        test_output=clean(first.output) if first.output else None,
+        failing_tests=sorted({t for f in findings for t in f.tests}),
+        requirements=sorted({r for f in findings for r in f.requirements}),
+        files_changed=files,
+        out_of_scope=outside if first.verdict == "scope_violation" else [],
+        touches_stories=stories_touched(run, files),
+        log=None if first.gate == "acceptance" else log,
+    )
+    return Rejected(first.verdict, feedback)
+
+
+def stories_touched(run: Run, files: list[str]) -> list[str]:
+    """Other stories in flight whose scopes hold a file that this attempt changed (D16)."""
+    if not files:
+        return []
+    owner = f"{run.item.project_id}/{run.item.repo_id}:"
+    points = [owner + path for path in files]
+    found = run.tools.db.run(
+        lambda c: c.execute(sql("stories_touched"), {"item": run.item.id, "points": points}).fetchall()
+    )
+    return [row["story_id"] for row in found]

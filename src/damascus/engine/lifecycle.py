@@ -1,0 +1,141 @@
+"""★ Read this first: the life of an item, the steps of each phase, and the one function that settles.
+
+          ┌───────────── spec_wrong / spec_ambiguous ────────────┐
+          ▼                                                      │
+  add ─▶ spec ──▶ build ──▶ review ──▶ merge ──▶ done ──change──▶ stale ──approve──▶ spec
+                   ▲  │        │         │
+                   └──┴─rework─┴─────────┘          any phase ─▶ blocked ──answer──▶ that phase
+
+A worker claims an item and `carry` takes it as far as it goes: a phase's script (engine/phases/*.py, each read
+top to bottom) ends in an outcome, `policy.decide` says what that means, `settle` writes it in one transaction.
+Whoever is killed anywhere in between leaves a journal from which any other worker goes on.
+"""
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from damascus.domain import policy
+from damascus.domain.errors import DamascusError, Fenced, Stopping, TransientError
+from damascus.domain.failures import transient_os_error
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.item import Item
+from damascus.domain.outcome import GivenBack, NeedsPerson, Outcome, Transient
+from damascus.domain.policy import Event, Transition
+from damascus.domain.verdict import ACTIVE, Milestone, Phase
+from damascus.engine import milestones
+from damascus.engine.phases.build import build
+from damascus.engine.phases.merge import merge
+from damascus.engine.phases.review import review
+from damascus.engine.phases.spec import spec
+from damascus.engine.run import Run
+from damascus.engine.tools import Tools, nothing
+from damascus.store import settle as store
+from damascus.store.db import database_clock
+from damascus.store.journal import write_events
+
+SCRIPTS: dict[Phase, Callable[[Run], Outcome]] = {
+    Phase.SPEC: spec,
+    Phase.BUILD: build,
+    Phase.REVIEW: review,
+    Phase.MERGE: merge,
+}
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """One line of the step table. kind: local (may repeat), agent (never again once done), effect (outside)."""
+
+    phase: Phase
+    step: str
+    kind: str
+    does: str
+
+
+STEPS: tuple[StepInfo, ...] = (
+    StepInfo(Phase.SPEC, "refine", "agent", "asks the spec-refiner for what a rough story lacks"),
+    StepInfo(Phase.BUILD, "prepare", "local", "looks at main, decides the base, saves what lies in the workspace"),
+    StepInfo(Phase.BUILD, "implement", "agent", "the agent writes in a fresh workspace; its files become a commit"),
+    StepInfo(Phase.BUILD, "red", "local", "scope, secrets, weakened tests; the new tests fail without the code"),
+    StepInfo(Phase.BUILD, "tip", "local", "main as the forge has it, once the landing lease is held"),
+    StepInfo(Phase.BUILD, "rebase", "local", "the candidate on top of main, or a conflict"),
+    StepInfo(Phase.BUILD, "verify", "local", "every gate on the rebased commit, in a clean checkout"),
+    StepInfo(Phase.BUILD, "push", "effect", "branch and fence ref move together on the forge"),
+    StepInfo(Phase.BUILD, "propose", "effect", "the pull request, found or opened"),
+    StepInfo(Phase.BUILD, "ci", "effect", "every CI job of exactly this commit"),
+    StepInfo(Phase.REVIEW, "look", "local", "the pull request as the forge has it"),
+    StepInfo(Phase.REVIEW, "review", "local", "its head is judged again"),
+    StepInfo(Phase.MERGE, "land", "effect", "main moves to exactly the tested commit"),
+)
+
+
+def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> None:
+    """Take a claimed item as far as it goes. Raises Fenced when somebody else took it over."""
+    run = Run(item, tools)
+    if run.resumed:
+        _log_resumption(run)
+    while True:
+        follow(run)
+        outcome = perform(run)
+        following = settle(run, outcome)
+        if following is None:
+            return
+        run = Run(following, tools, entries={})
+
+
+def perform(run: Run) -> Outcome:
+    """Run the phase's script; trouble outside is transient, a surprise is a question, never a pass."""
+    try:
+        return SCRIPTS[run.item.phase](run)
+    except Fenced:
+        raise
+    except Stopping:
+        return GivenBack()
+    except TransientError as err:
+        return Transient(str(err))
+    except DamascusError as err:
+        return NeedsPerson(
+            None, str(err), ("retry", "cancel the story"), VerdictFeedback(message=str(err), gate=run.now)
+        )
+    except OSError as err:
+        if transient_os_error(err):
+            return Transient(f"{err.strerror or err} ({run.now})")
+        return surprised(run, err)
+    except Exception as err:
+        return surprised(run, err)
+
+
+def surprised(run: Run, err: Exception) -> NeedsPerson:
+    """A bug of ours is not the story's fault and not a pass: a person sees it, nothing is charged."""
+    run.folder.mkdir(parents=True, exist_ok=True)
+    log = run.folder / "surprise.log"
+    log.write_text(traceback.format_exc())
+    what = f"Damascus failed in step {run.now} of {run.item.story_id}: {type(err).__name__}: {err}"
+    feedback = VerdictFeedback(message=what, gate=run.now, log=str(log))
+    return NeedsPerson(None, f"{what} (details: {log})", ("retry", "cancel the story"), feedback)
+
+
+def settle(run: Run, outcome: Outcome) -> Item | None:
+    """The only writer of an item's phase while a worker holds it. Returns the item if this worker goes on."""
+    to = policy.decide(run.item, outcome, database_clock(run.tools.db))
+    to = replace(to, events=(*to.events, *_milestone_events(run, to)))
+    keep = to.state == "ready" and to.keep_landing and to.phase in ACTIVE and not run.tools.stopping()
+    run.tools.boundary("settle", "before")
+    row = store.settle(run.tools.db, run.item, to, dones=run.pending, record={"step": run.now}, keep=keep)
+    run.tools.boundary("settle", "after")
+    return row if keep else None
+
+
+def _milestone_events(run: Run, to: Transition) -> tuple[Event, ...]:
+    if to.phase == Phase.BLOCKED and to.question:
+        line = milestones.blocked_line(to.question.question, to.question.owner)
+        return run.reach(Milestone.BLOCKED, line)
+    back = run.item.phase in (Phase.REVIEW, Phase.MERGE) and to.phase == Phase.BUILD
+    return run.reach(Milestone.TERMINATED, milestones.terminated_line("sent back to build")) if back else ()
+
+
+def _log_resumption(run: Run) -> None:
+    """The one further move of a milestone: another claim goes on where a worker stopped (W3, W16)."""
+    body: dict[str, object] = {"run": run.item.run_no, "phase": run.item.phase.value, "milestone": run.milestone}
+    event: Event = ("run.resumed", body)
+    run.tools.db.run(lambda c: write_events(c, run.item.project_id, run.item.id, (event,)))

@@ -1,0 +1,261 @@
+"""The first half of a build: a fresh workspace, the agent's work as a commit, the proof that its tests were red."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.errors import Stopping, TransientError
+from damascus.domain.failures import AGENT_UNAVAILABLE
+from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.ids import Sha
+from damascus.domain.outcome import Rejected
+from damascus.domain.ports import AgentRun, Candidate, Watch
+from damascus.domain.scope import Scope
+from damascus.domain.spec import Spec
+from damascus.domain.verdict import Milestone, Verdict
+from damascus.engine import briefs, judging, milestones
+from damascus.engine.judging import Judged
+from damascus.engine.run import Run
+from damascus.git.workspaces import Workspace
+from damascus.store.db import sql
+
+
+class Prepared(BaseModel):
+    """Where the attempt starts: its base, and the tree of the work before it (if any)."""
+
+    base: str
+    start: str | None = None
+
+
+class Made(BaseModel):
+    """The agent's work as one commit on its base."""
+
+    exit_code: int | None = None
+    timed_out: bool = False
+    seconds: float = 0.0
+    commit: str | None = None
+    tree: str | None = None
+    base: str = ""
+    files_changed: list[str] = Field(default_factory=list)
+    claims: dict[str, object] = Field(default_factory=dict)
+    summary: str = ""
+    tail: str = ""
+    transcript: str = ""
+
+    @property
+    def rejected(self) -> Rejected | None:
+        """An agent that failed, hung or changed nothing. Its claim of success is no evidence (Promise 1)."""
+        feedback = VerdictFeedback(
+            files_changed=self.files_changed, exit_code=self.exit_code, log=self.transcript, claims=self.claims
+        )
+        if self.timed_out:
+            message = f"the agent was ended after {self.seconds:.0f} s"
+        elif self.exit_code != 0:
+            message = f"the agent exited {self.exit_code}"
+        elif self.commit is None:
+            message = "the agent changed nothing that counts"
+            return Rejected(Verdict.NOTHING_CHANGED, feedback.model_copy(update={"message": message}))
+        else:
+            return None
+        more = {"message": message, "gate": "agent", "test_output": clean(self.tail)}
+        return Rejected(Verdict.AGENT_FAILED, feedback.model_copy(update=more))
+
+
+# ── prepare ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def prepare(run: Run) -> Prepared:
+    """Look at main, decide the base, save what an earlier attempt left in the workspace."""
+    return run.local("prepare", Prepared, lambda: _prepare(run))
+
+
+def _prepare(run: Run) -> Prepared:
+    tip = run.tools.forge.main_tip()
+    prepared = _start_of(run, tip)
+    run.correct_base(prepared.base, tip)
+    return prepared
+
+
+def _start_of(run: Run, tip: Sha) -> Prepared:
+    """A further attempt keeps its base until the rebase; after a conflict it starts from the merge on main."""
+    last = _previous(run)
+    if "prepare" not in last:
+        return Prepared(base=tip)
+    conflict = run.item.last_feedback.conflict if run.item.last_feedback else None
+    merged = last.get("rebase", {}).get("conflict_tree")
+    if conflict is not None and merged:
+        return Prepared(base=conflict.their_sha, start=merged)
+    return Prepared(base=last["prepare"]["base"], start=_left_behind(run, last))
+
+
+def _previous(run: Run) -> dict[str, dict[str, Any]]:
+    if run.item.run_no == 1:
+        return {}
+    params = {"item": run.item.id, "run": run.item.run_no}
+    found = run.tools.db.run(lambda c: c.execute(sql("previous_attempt"), params).fetchall())
+    return {row["step"]: row["output"] for row in found}
+
+
+def _left_behind(run: Run, last: dict[str, dict[str, Any]]) -> str | None:
+    saved = save(run, "prepare", Sha(last["prepare"]["base"]))
+    return saved or last.get("implement", {}).get("tree")
+
+
+def save(run: Run, step: str, base: Sha) -> str | None:
+    """All that is in the workspace becomes a commit of the story's snapshot chain, before anything is reset."""
+    item = run.item
+    folder = run.tools.workspaces.path(item.story_id)
+    saved = run.tools.snapshots.save(folder, item.story_id, run_no=item.run_no, step=step, fence=item.fence, base=base)
+    return saved.tree if saved else None
+
+
+# ── implement ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
+    """The one agent step. Once it is done it never runs again."""
+    return run.effect(
+        "implement",
+        Made,
+        lambda _: _implement(run, spec, prepared),
+        intent=lambda: {"role": "code-implementer", "attempt": run.item.attempts + 1},
+        events=_told,
+        begins=lambda: (
+            ("agent.started", {"role": "code-implementer", "attempt": run.item.attempts + 1}),
+            *run.reach(Milestone.WORKING, milestones.working_line(run.item.title)),
+        ),
+    )
+
+
+def _told(made: Made) -> tuple[tuple[str, dict[str, object]], ...]:
+    finished: dict[str, object] = {"exit_code": made.exit_code, "seconds": round(made.seconds, 3)}
+    if made.commit is None:
+        return (("agent.finished", finished),)
+    return (("agent.finished", finished), ("build.committed", {"commit": made.commit, "files": made.files_changed}))
+
+
+def _implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
+    end_leftovers(run)
+    workspace = fresh_workspace(run, spec, prepared)
+    done = ask_agent(run, spec, workspace)
+    if done.stopped:
+        save(run, "implement", Sha(prepared.base))
+        raise Stopping
+    if done.exit_code == AGENT_UNAVAILABLE:
+        raise TransientError("the agent says that its provider is unavailable (exit 75)")
+    return _commit(run, workspace, done)
+
+
+def end_leftovers(run: Run) -> None:
+    """What a dead worker's agent left running is ended before a new one starts."""
+    entry = run.intent("implement")
+    if entry and entry.input.get("process") and run.tools.end_leftovers is not None:
+        run.tools.end_leftovers(entry.input["process"])
+
+
+def fresh_workspace(run: Run, spec: Spec, prepared: Prepared) -> Workspace:
+    """Snapshot what is there, then a new folder: the base, with the in-scope files of the work before."""
+    spaces, story, base = run.tools.workspaces, run.item.story_id, Sha(prepared.base)
+    start = prepared.start
+    if spaces.exists(story):
+        saved = save(run, "resume", base)
+        start = saved if run.intent("implement") else start
+        spaces.remove(story)
+    if start is None:
+        workspace = spaces.create(story, base)
+    else:
+        assert spec.scope is not None
+        workspace = spaces.recreate(story, base, Sha(start), spec.scope)
+    run.tools.prepare_checkout(workspace.path)
+    return workspace
+
+
+def ask_agent(run: Run, spec: Spec, workspace: Workspace) -> AgentRun:
+    agent = run.tools.agent
+    assert agent is not None
+    config = run.tools.read_config(workspace.base)
+    given = briefs.brief(run, spec, "code-implementer", workspace.base)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    watch = Watch(
+        prompt=briefs.prompt(given),
+        brief_file=run.folder / "brief.json",
+        report_file=run.folder / "report.json",
+        transcript=run.folder / "transcript.txt",
+        timeout=config.agent.timeout_seconds,
+        stopping=run.tools.stopping,
+        started=lambda process: run.note("implement", "", {"role": given.role, "process": dict(process)}),
+        env=passed_on(config.workspace.env),
+        log_limit=config.limits.log_max_mb * 1_000_000,
+    )
+    return agent.run(given, workspace.path, watch)
+
+
+def passed_on(names: list[str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _commit(run: Run, workspace: Workspace, done: AgentRun) -> Made:
+    """What counts is the files: the agent's own commits, branches and hooks do not."""
+    mirror = run.tools.mirror
+    tree = run.tools.workspaces.collect(workspace)
+    changed = mirror.changed(workspace.base, tree)
+    made = Made(
+        exit_code=done.exit_code,
+        timed_out=done.timed_out,
+        seconds=done.seconds,
+        tree=tree,
+        base=workspace.base,
+        files_changed=[file.path for file in changed],
+        claims=done.report.claims if done.report else {},
+        summary=clean(done.report.summary, 4000) if done.report else "",
+        tail=clean(done.tail, 4000),
+        transcript=done.transcript,
+    )
+    if not changed or done.exit_code != 0 or done.timed_out:
+        return made
+    commit = mirror.commit_tree(tree, [workspace.base], message(run))
+    return made.model_copy(update={"commit": commit})
+
+
+def message(run: Run) -> str:
+    item = run.item
+    return (
+        f"feat: {item.title}\n\nStory: {item.story_id}\nDamascus-Item: {item.uuid}\n"
+        f"Damascus-Run: {item.run_no}\nDamascus-Attempt: {item.attempts + 1}\n"
+    )
+
+
+# ── red ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def prove_red(run: Run, spec: Spec, prepared: Prepared, made: Made) -> Judged:
+    """Scope, secrets, weakened tests, and the proof that the new tests fail without the code (D7)."""
+    return run.local("red", Judged, lambda: judging.judge(run.tools.gates_before, candidate(run, spec, made)))
+
+
+def candidate(run: Run, spec: Spec, made: Made, red: Judged | None = None) -> Candidate:
+    assert made.commit is not None and made.tree is not None
+    return candidate_of(run, spec, (Sha(made.commit), Sha(made.tree), Sha(made.base)), red)
+
+
+def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged | None) -> Candidate:
+    commit, tree, base = shas
+    config = run.tools.read_config(base)
+    logs: Path = run.folder
+    logs.mkdir(parents=True, exist_ok=True)
+    return Candidate(
+        commit=commit,
+        tree=tree,
+        base=base,
+        changed=run.tools.mirror.changed(base, commit),
+        spec=spec,
+        scope=spec.scope or Scope(()),
+        config=config,
+        read=run.tools.mirror.read,
+        logs=logs,
+        env=passed_on(config.workspace.env),
+        acceptance=run.item.acceptance,
+        red=red.of("red") if red else None,
+    )

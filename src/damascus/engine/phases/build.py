@@ -1,0 +1,52 @@
+"""Build: a spec becomes a commit on its own branch, tested on top of main, with a pull request and green CI.
+
+prepare → implement → red → (landing lease) → rebase → verify → push → propose → ci → review
+"""
+
+from damascus.domain.errors import UsageError
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Wait
+from damascus.domain.spec import parse_spec
+from damascus.domain.verdict import Phase, Verdict
+from damascus.engine import judging
+from damascus.engine.phases import attempt
+from damascus.engine.phases.candidate import bring_up_to_date, main_tip
+from damascus.engine.run import Run
+
+
+def build(run: Run) -> Outcome:
+    try:
+        spec = parse_spec(run.item.spec, run.item.spec_path)
+    except UsageError as err:
+        return back_to_spec(str(err))
+    if run.tools.agent is None:
+        return no_agent(run)
+
+    prepared = attempt.prepare(run)
+    made = attempt.implement(run, spec, prepared)
+    if made.rejected is not None:
+        return made.rejected
+
+    red = attempt.prove_red(run, spec, prepared, made)
+    if red.findings:
+        return judging.rejected(run, red, made.files_changed)
+
+    if not run.take_landing():
+        return Wait("landing", f"{run.item.repo_id} {run.tools.target}", message="another story is landing")
+
+    fresh = bring_up_to_date(run, spec, made, main_tip(run, "build"))
+    if isinstance(fresh, Outcome):
+        return fresh
+    return Advance(Phase.REVIEW, fresh.facts())
+
+
+def back_to_spec(reason: str) -> Outcome:
+    """A spec that can't be read never reaches an agent (D3)."""
+    question = f"the frozen spec can't be built: {reason} Add it again with: damascus add SPEC"
+    options = ("edit the spec and add it again", "cancel the story")
+    return NeedsPerson(Verdict.SPEC_WRONG, question, options, VerdictFeedback(message=reason))
+
+
+def no_agent(run: Run) -> Outcome:
+    question = f"no coding agent is configured, so {run.item.story_id} can't be built. Name one and retry."
+    return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))

@@ -1,0 +1,290 @@
+"""The second half of a build: the candidate on top of main, judged there, pushed, proposed, green in CI.
+
+Used by build, and by merge again when main moved meanwhile.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.feedback import Conflict, VerdictFeedback, clean
+from damascus.domain.ids import Sha, short
+from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Wait
+from damascus.domain.policy import Event
+from damascus.domain.ports import CiRun, Job, Push, Stale
+from damascus.domain.spec import Spec
+from damascus.domain.verdict import Milestone, Verdict
+from damascus.engine import judging, milestones
+from damascus.engine.judging import Judged
+from damascus.engine.phases.attempt import Made, candidate_of
+from damascus.engine.run import Run
+from damascus.git.mirror import Conflicted
+from damascus.store.journal import older_push_intent
+
+CI_LOOK = timedelta(seconds=10)
+PUSH_TRIES = 3
+
+
+class Tip(BaseModel):
+    """Main as the forge had it."""
+
+    commit: str
+
+
+class Rebase(BaseModel):
+    """The candidate on top of main, or why that failed."""
+
+    commit: str | None = None
+    tree: str | None = None
+    onto: str
+    conflicting_files: list[str] = Field(default_factory=list)
+    details: str = ""
+    conflict_tree: str | None = None
+
+
+class Pushed(BaseModel):
+    """The forge has the branch. `refused` names a branch that is not ours."""
+
+    commit: str
+    refused: str = ""
+
+
+class Proposed(BaseModel):
+    """The forge has the pull request."""
+
+    number: int
+    url: str
+    found: bool = False
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """A candidate that is judged, pushed, proposed and green on top of `onto`."""
+
+    commit: Sha
+    onto: Sha
+    pr_url: str
+
+    def facts(self) -> dict[str, object]:
+        return {"base_commit": self.onto, "candidate": self.commit, "pr_url": self.pr_url}
+
+
+def main_tip(run: Run, key: str) -> Sha:
+    return Sha(run.local("tip", Tip, lambda: Tip(commit=run.tools.forge.main_tip()), key).commit)
+
+
+def bring_up_to_date(run: Run, spec: Spec, made: Made, onto: Sha) -> Fresh | Outcome:
+    """rebase → verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
+    assert made.commit is not None
+    rebase = run.local("rebase", Rebase, lambda: _rebase(run, Sha(str(made.commit)), onto), key=onto)
+    if rebase.commit is None:
+        return _conflict(rebase, made)
+
+    judged = run.local("verify", Judged, lambda: _verify(run, spec, made, rebase), key=rebase.commit)
+    if judged.findings:
+        return judging.rejected(run, judged, made.files_changed)
+
+    pushed = _push(run, Sha(rebase.commit))
+    if pushed.refused:
+        return _foreign_branch(run, pushed.refused)
+    proposed = _propose(run, spec, Sha(rebase.commit))
+
+    ci = _ci(run, spec, Sha(rebase.commit), onto)
+    if not ci.finished:
+        return Wait("ci", rebase.commit, CI_LOOK, "CI runs")
+    if not ci.green(required_jobs(run, onto)):
+        return _ci_red(run, ci, made)
+    return Fresh(Sha(rebase.commit), onto, proposed.url)
+
+
+# ── rebase and verify ─────────────────────────────────────────────────────────────────────────────────
+
+
+def _rebase(run: Run, commit: Sha, onto: Sha) -> Rebase:
+    done = run.tools.mirror.rebase(commit, onto)
+    if isinstance(done, Conflicted):
+        return Rebase(
+            onto=onto, conflicting_files=list(done.files), details=clean(done.details, 8000), conflict_tree=done.tree
+        )
+    return Rebase(commit=done.commit, tree=done.tree, onto=onto)
+
+
+def _conflict(rebase: Rebase, made: Made) -> Rejected:
+    conflict = Conflict(conflicting_files=rebase.conflicting_files, their_sha=rebase.onto, details=rebase.details)
+    named = ", ".join(rebase.conflicting_files)
+    message = f"the work conflicts with main at {short(rebase.onto)} in {named}"
+    feedback = VerdictFeedback(message=message, files_changed=made.files_changed, conflict=conflict)
+    return Rejected(Verdict.REBASE_CONFLICT, feedback)
+
+
+def _verify(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Judged:
+    """Every gate on the rebased commit; those before the rebase again if it moved. The red run stands."""
+    assert rebase.commit is not None and rebase.tree is not None
+    red = run.result("red", Judged) or _red_of_earlier_run(run)
+    shas = (Sha(rebase.commit), Sha(rebase.tree), Sha(rebase.onto))
+    candidate = candidate_of(run, spec, shas, red)
+    moved = rebase.commit != made.commit
+    again = tuple(gate for gate in run.tools.gates_before if gate.name != "red") if moved else ()
+    return judging.judge((*again, *run.tools.gates_after), candidate)
+
+
+def _red_of_earlier_run(run: Run) -> Judged | None:
+    from damascus.store.evidence import latest
+
+    found = latest(run.tools.db, run.item.id, "red")
+    return Judged.model_validate(found) if found else None
+
+
+# ── push and propose ──────────────────────────────────────────────────────────────────────────────────
+
+
+def fence_ref(run: Run) -> str:
+    return f"refs/damascus/fence/{run.item.uuid}"
+
+
+def _push(run: Run, commit: Sha) -> Pushed:
+    return run.effect(
+        "push",
+        Pushed,
+        lambda _: _push_fenced(run, commit),
+        key=commit,
+        intent=lambda: {"commit": commit, "branch": run.item.branch},
+        events=lambda done: _pushed_events(run, done),
+    )
+
+
+def _pushed_events(run: Run, done: Pushed) -> tuple[Event, ...]:
+    if done.refused:
+        return ()
+    line = milestones.pushed_line(run.item.project, done.commit, run.tools.forge.run_id(Sha(done.commit)))
+    body: dict[str, object] = {"commit": done.commit, "branch": run.item.branch}
+    return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line))
+
+
+def _push_fenced(run: Run, commit: Sha) -> Pushed:
+    """Find the branch as it should be, or move it from what we last knew together with the fence ref.
+
+    If an older fence ever meant to push, its worker may still be inside that push: plant our own fence
+    first, then read the branch. Else the zombie wins and the heir loses.
+    """
+    forge, branch, ref = run.tools.forge, run.item.branch, fence_ref(run)
+    plant = older_push_intent(run.tools.db, run.item)
+    for _ in range(PUSH_TRIES):
+        try:
+            remote = forge.remote_refs(branch, ref)
+            if plant:
+                forge.plant_fence(ref, remote.fence, run.item.fence)
+                plant, remote = False, forge.remote_refs(branch, ref)
+            if remote.branch == commit:
+                return Pushed(commit=commit)
+            if remote.branch is not None and not _ours(run, remote.branch):
+                return Pushed(commit=commit, refused=remote.branch)
+            forge.push(Push(branch, commit, ref, remote.branch, remote.fence))
+            return Pushed(commit=commit)
+        except Stale:
+            run.assert_held()
+            plant = True
+    raise Stale(f"{branch} keeps moving")
+
+
+def _ours(run: Run, commit: Sha) -> bool:
+    """A branch that we didn't make is never overwritten: our commits name the item."""
+    return f"Damascus-Item: {run.item.uuid}" in run.tools.mirror.message(commit)
+
+
+def _foreign_branch(run: Run, commit: str) -> NeedsPerson:
+    question = (
+        f"the branch {run.item.branch} exists on the forge at {short(commit)} and Damascus did not make it. "
+        "Rename or delete it, then retry."
+    )
+    return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))
+
+
+def _propose(run: Run, spec: Spec, commit: Sha) -> Proposed:
+    return run.effect(
+        "propose",
+        Proposed,
+        lambda _: _open_pull(run, spec, commit),
+        key=commit,
+        intent=lambda: {"branch": run.item.branch},
+        events=lambda done: (("build.pr_opened", {"number": done.number, "url": done.url, "found": done.found}),),
+        facts=lambda done: {"pr_url": done.url, "candidate": commit},
+    )
+
+
+def _open_pull(run: Run, spec: Spec, commit: Sha) -> Proposed:
+    forge, item = run.tools.forge, run.item
+    known = forge.find_pull(item.branch)
+    if known is not None and known.state == "open" and known.head_sha == commit:
+        return Proposed(number=known.number, url=known.url, found=True)
+    pull = forge.open_pull(item.branch, f"{item.story_id}: {item.title}", pull_body(run, spec), commit)
+    return Proposed(number=pull.number, url=pull.url, found=known is not None and known.number == pull.number)
+
+
+def pull_body(run: Run, spec: Spec) -> str:
+    """The spec's link; its text where the spec is not in the repository (D9)."""
+    path = run.item.spec_path
+    inside = not path.startswith("/") and run.tools.mirror.read(run.tools.forge.main_tip(), path) is not None
+    text = f"Spec: {path}" if inside else f"Spec:\n\n{spec.body.strip()}"
+    return f"{text}\n\nDamascus-Item: {run.item.uuid}\n"
+
+
+# ── CI ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def ci_jobs(run: Run, spec: Spec, commit: Sha, onto: Sha) -> dict[str, Job]:
+    """The jobs are named by the base commit's config: no agent can drop one (W1)."""
+    config = run.tools.read_config(onto)
+    commands = config.ci.jobs or {"test": spec.test_command}
+    tree = run.tools.mirror.tree(commit)
+    return {
+        name: Job(tree, command, config.test.timeout_seconds, f"ci-{name}", run.folder / f"ci-{name}.log")
+        for name, command in commands.items()
+    }
+
+
+def required_jobs(run: Run, onto: Sha) -> list[str]:
+    return list(run.tools.read_config(onto).ci.jobs or {"test": ""})
+
+
+def _ci(run: Run, spec: Spec, commit: Sha, onto: Sha) -> CiRun:
+    """Known by full SHA only. A run that has not finished is not recorded: it is looked at again."""
+    known = run.result("ci", CiRun, commit)
+    if known is not None:
+        return known
+    seen = run.tools.forge.ci(commit, ci_jobs(run, spec, commit, onto))
+    if not seen.finished:
+        return seen
+    return run.effect(
+        "ci", CiRun, lambda _: seen, key=commit, intent=lambda: {"commit": commit},
+        events=lambda done: _ci_events(run, done, onto),
+    )  # fmt: skip
+
+
+def _ci_events(run: Run, ci: CiRun, onto: Sha) -> tuple[Event, ...]:
+    required = required_jobs(run, onto)
+    body: dict[str, Any] = {"run": ci.run_id, "jobs": {job.name: job.state for job in ci.jobs}, "commit": ci.sha}
+    if ci.green(required):
+        line, to = milestones.done_line(run.item.project, ci, required), Milestone.DONE
+    else:
+        line, to = milestones.fixing_line(_red_jobs(ci), "see its log"), Milestone.FIXING_CI
+    return (("ci.finished", body), *run.reach(to, line))
+
+
+def _red_jobs(ci: CiRun) -> str:
+    return ", ".join(job.name for job in ci.jobs if job.state != "success") or "no job"
+
+
+def _ci_red(run: Run, ci: CiRun, made: Made) -> Rejected:
+    red = [job for job in ci.jobs if job.state != "success"]
+    feedback = VerdictFeedback(
+        message=f"CI run #{ci.run_id} is not green: {_red_jobs(ci)}",
+        gate="ci",
+        failing_tests=sorted(job.name for job in red),
+        test_output=clean("\n".join(job.summary for job in red)),
+        files_changed=made.files_changed,
+        log=next((job.log for job in red if job.log), None),
+    )
+    return Rejected(Verdict.CI_FAILED, feedback)

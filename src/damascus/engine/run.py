@@ -1,0 +1,173 @@
+"""A run: one execution of a phase's script, journaled step by step.
+
+A step that is done in the journal returns its recorded result, so a killed phase runs again from the top and
+skips to where it was. Three kinds of step:
+
+- `local`: can be repeated; its result is written with the next transaction.
+- `effect`: changes something outside. Intent is committed first, the effect is keyed so that a second try
+  finds the first, then done is committed with the events that tell of it.
+- `agent`: an effect that costs money: once done it never runs again.
+
+The journal is keyed by run, not by attempt: rework without a burnt attempt must not find old results.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from damascus.domain.item import Item
+from damascus.domain.policy import Event
+from damascus.domain.verdict import Milestone
+from damascus.engine import milestones
+from damascus.engine.tools import Tools
+from damascus.store import journal, leases
+from damascus.store.db import Connection, sql
+from damascus.store.settle import write_record
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def no_events(_: Any) -> tuple[Event, ...]:
+    return ()
+
+
+def no_facts(_: Any) -> dict[str, object]:
+    return {}
+
+
+class Run:
+    """The journal of this run, and the only way for a script to do something."""
+
+    def __init__(self, item: Item, tools: Tools, entries: dict[tuple[str, str], journal.Entry] | None = None) -> None:
+        self.item = item
+        self.tools = tools
+        self.folder = tools.run_folder(item.story_id, item.run_no)
+        self.now: str = item.phase.value
+        self.milestone = item.milestone
+        self.pending: list[journal.Done] = []
+        self._entries = journal.load(tools.db, item) if entries is None else entries
+        self.resumed = bool(self._entries)
+
+    # ── steps ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def local(self, step: str, returns: type[M], do: Callable[[], M], key: str = "") -> M:
+        """A step that may run again. Its `done` goes with the next transaction."""
+        done = self.result(step, returns, key)
+        if done is not None:
+            return done
+        self.now = step
+        started = datetime.now(UTC)
+        self.tools.boundary(step, "before")
+        result = do()
+        self.tools.boundary(step, "after")
+        self._remember(journal.Done(step, key, started, result.model_dump(mode="json")))
+        return result
+
+    def effect(
+        self,
+        step: str,
+        returns: type[M],
+        do: Callable[[dict[str, Any]], M],
+        *,
+        key: str = "",
+        intent: Callable[[], dict[str, Any]] = dict,
+        events: Callable[[M], tuple[Event, ...]] = no_events,
+        facts: Callable[[M], dict[str, object]] = no_facts,
+        begins: Callable[[], tuple[Event, ...]] = tuple,
+    ) -> M:
+        """A step that changes something outside: intent, effect, done."""
+        done = self.result(step, returns, key)
+        if done is not None:
+            return done
+        self.now = step
+        started = datetime.now(UTC)
+        self.tools.boundary(step, "before_intent")
+        given = intent()
+        begun = begins()
+        self._commit(lambda c: self._begin(c, step, key, given, begun))
+        self.tools.boundary(step, "after_intent")
+        result = do(given)
+        self.tools.boundary(step, "after_effect")
+        entry = journal.Done(step, key, started, result.model_dump(mode="json"), given, events(result))
+        self._commit(lambda c: self._finish(c, entry, facts(result)))
+        self._entries[(step, key)] = journal.Entry(step, key, "done", self.item.fence, given, entry.output)
+        self.tools.boundary(step, "after_done")
+        return result
+
+    def result(self, step: str, returns: type[M], key: str = "") -> M | None:
+        entry = self._entries.get((step, key))
+        return returns.model_validate(entry.output) if entry and entry.status == "done" else None
+
+    def intent(self, step: str, key: str = "") -> journal.Entry | None:
+        """What a run before this claim meant to do and perhaps did."""
+        return self._entries.get((step, key))
+
+    # ── facts beside the steps ────────────────────────────────────────────────────────────────────────
+
+    def note(self, step: str, key: str, more: dict[str, Any]) -> None:
+        """Add to an intent what is known only once the effect has begun (an agent's process)."""
+        self._commit(lambda c: journal.write_intent(c, self.item, step, key, more))
+
+    def reach(self, milestone: Milestone, line: str) -> tuple[Event, ...]:
+        """The event of a new milestone, checked against the table of allowed moves (W3)."""
+        known, self.milestone = self.milestone, milestones.checked(self.milestone, milestone)
+        again = known == milestone and milestone == Milestone.WORKING
+        return () if again else (("milestone.changed", {"milestone": milestone.value, "line": line}),)
+
+    def correct_base(self, base: str, tip: str) -> None:
+        params = {"item": self.item.id, "fence": self.item.fence, "repo": self.item.repo_id, "base": base, "tip": tip}
+        self._commit(lambda c: c.execute(sql("correct_base"), params))
+
+    def take_landing(self) -> bool:
+        """The landing lease is held from rebase to land, so that the tree is tested once."""
+        params = {"repo": self.item.repo_id, "target": self.tools.target, "item": self.item.id}
+
+        def work(c: Connection) -> bool:
+            row = c.execute(sql("take_landing"), params).fetchone()
+            return bool(row and row["taken"])
+
+        return bool(self._commit(work))
+
+    def assert_held(self) -> None:
+        """Raises Fenced when somebody took the item over."""
+        self.tools.db.run(lambda c: leases.assert_fence(c, self.item.id, self.item.fence))
+
+    # ── transactions ──────────────────────────────────────────────────────────────────────────────────
+
+    def _commit(self, work: Callable[[Connection], Any]) -> Any:
+        """Fence check first, then what local steps left to be written, then the work."""
+
+        def whole(c: Connection) -> Any:
+            leases.assert_fence(c, self.item.id, self.item.fence)
+            for done in self.pending:
+                journal.write_done(c, self.item, done)
+            return work(c)
+
+        result = self.tools.db.run(whole)
+        self.pending = []
+        return result
+
+    def _begin(self, c: Connection, step: str, key: str, given: dict[str, Any], begun: tuple[Event, ...]) -> None:
+        journal.write_intent(c, self.item, step, key, given)
+        journal.write_events(c, self.item.project_id, self.item.id, begun)
+        self._report(c, step, begun)
+
+    def _report(self, c: Connection, step: str, events: tuple[Event, ...]) -> None:
+        """The worker record follows the milestones (W14)."""
+        for kind, body in events:
+            if kind == "milestone.changed":
+                columns = {"milestone": body["milestone"], "line": body["line"], "step": step}
+                write_record(c, self.item.id, {**columns, "substate": milestones.SUBSTATES.get(step)})
+
+    def _finish(self, c: Connection, entry: journal.Done, facts: dict[str, object]) -> None:
+        journal.write_done(c, self.item, entry)
+        self._report(c, entry.step, entry.events)
+        if "pr_url" in facts:
+            c.execute(sql("set_pull"), {"item": self.item.id, "fence": self.item.fence, **facts})
+
+    def _remember(self, done: journal.Done) -> None:
+        self.pending.append(done)
+        entry = journal.Entry(done.step, done.key, "done", self.item.fence, done.input, done.output)
+        self._entries[(done.step, done.key)] = entry

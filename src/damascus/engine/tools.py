@@ -1,0 +1,48 @@
+"""What the phases work with, handed over by app.py: adapters behind their ports, git, the data folder."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from damascus.domain.config import Config
+from damascus.domain.ports import Agent, Forge, Gate
+from damascus.git.mirror import Mirror
+from damascus.git.snapshots import Snapshots
+from damascus.git.workspaces import Workspaces
+from damascus.store.db import Database
+from damascus.store.projects import ProjectRow
+
+
+def nothing(*_: object) -> None:
+    """The default boundary: nobody looks."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """One project's tools. `boundary(step, point)` is called at every journal boundary; tests kill there."""
+
+    db: Database
+    project: ProjectRow
+    folder: Path
+    mirror: Mirror
+    workspaces: Workspaces
+    snapshots: Snapshots
+    forge: Forge
+    agent: Agent | None
+    gates_before: tuple[Gate, ...]
+    gates_after: tuple[Gate, ...]
+    read_config: Callable[[str], Config]
+    prepare_checkout: Callable[[Path], object]
+    stopping: Callable[[], bool]
+    end_leftovers: Callable[[Mapping[str, object]], object] | None = None
+    boundary: Callable[[str, str], None] = nothing
+    refiner: bool = False
+    warm: Callable[[], None] = nothing
+    close: Callable[[], None] = nothing
+
+    @property
+    def target(self) -> str:
+        return self.project.main_branch
+
+    def run_folder(self, story: str, run_no: int) -> Path:
+        return self.folder / "runs" / story / f"run-{run_no}"

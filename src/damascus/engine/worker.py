@@ -1,0 +1,143 @@
+"""A worker: claims for its free slots, carries items in threads that live as long as it does, stops cleanly.
+
+First stop request: no new claims, agents are stopped and their work saved, leases returned. Second: at once.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+
+from damascus.domain.errors import Fenced
+from damascus.domain.item import Item
+from damascus.engine import lifecycle
+from damascus.engine.heartbeat import Heartbeat
+from damascus.engine.maintenance import Housekeeping
+from damascus.engine.tools import Tools
+from damascus.store import leases
+
+POLL = 0.5
+STOP_LIMIT = 10.0
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How many, how long, and until when."""
+
+    slots: int
+    lease: timedelta
+    heartbeat: timedelta
+    until_idle: bool = True
+    poll: float = POLL
+
+
+class Worker:
+    """One process' worth of slots for one project."""
+
+    def __init__(self, tools: Tools, worker_id: str, pace: Pace, guard: Callable[[], str | None]) -> None:
+        self.tools = tools
+        self.id = worker_id
+        self.pace = pace
+        self.guard = guard
+        self.stop_requests = 0
+        self.paused: str | None = None
+        self.lock: object = None
+        self.housekeeping = Housekeeping(tools, worker_id, pace.lease)
+        self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, self._lost)
+        self._slots: dict[int, Future[None]] = {}
+        self._wake = threading.Event()
+        self._pool = ThreadPoolExecutor(pace.slots, thread_name_prefix="slot")
+
+    # ── from outside ──────────────────────────────────────────────────────────────────────────────────
+
+    def stop(self) -> None:
+        """Called by the signal handler, again for «at once»."""
+        self.stop_requests += 1
+        self._wake.set()
+
+    def stopping(self) -> bool:
+        return self.stop_requests > 0
+
+    def run(self, tick: Callable[[], None]) -> None:
+        """Work until idle or stopped. `tick` is called a few times a second (the progress display)."""
+        self.tools.db.do("register_worker", id=self.id, host=self.id.split(":")[0], pid=_pid(), slots=self.pace.slots)
+        self._heartbeat.start()
+        self.housekeeping.start()
+        self.tools.warm()
+        try:
+            while not self.stopping():
+                self._reap()
+                claimed = self._fill()
+                tick()
+                if not claimed and not self._slots and self.pace.until_idle and not self._movable():
+                    return
+                if not claimed or len(self._slots) >= self.pace.slots:
+                    self._wake.wait(self.pace.poll)
+                self._wake.clear()
+            self._drain(tick)
+        finally:
+            self.housekeeping.stop()
+            self._heartbeat.stop()
+            self._pool.shutdown(wait=self.stop_requests < 2, cancel_futures=True)
+            self.tools.close()
+            self.tools.db.do("end_worker", id=self.id)
+
+    def busy(self) -> int:
+        return len(self._slots)
+
+    # ── slots ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def _fill(self) -> int:
+        free = self.pace.slots - len(self._slots)
+        if free <= 0:
+            return 0
+        self.paused = self.guard()
+        if self.paused:
+            return 0
+        items = leases.claim(self.tools.db, self.tools.project.id, self.id, free, self.pace.lease)
+        for item in items:
+            self._heartbeat.hold(item.id, item.fence)
+            self._slots[item.id] = self._pool.submit(self._carry, item)
+        if not items:
+            leases.give_back_unknown(self.tools.db, self.id, list(self._slots))
+        return len(items)
+
+    def _carry(self, item: Item) -> None:
+        try:
+            lifecycle.carry(item, self.tools, self._heartbeat.follow)
+        except Fenced:
+            return
+        finally:
+            self._heartbeat.drop(item.id)
+            self._wake.set()
+
+    def _reap(self) -> None:
+        """Collect finished slots; an exception here is a bug and ends the worker."""
+        for item_id, future in list(self._slots.items()):
+            if future.done():
+                del self._slots[item_id]
+                future.result()
+
+    def _lost(self, item_id: int) -> None:
+        """Somebody took the item over; its next write is refused by the fence, nothing to do but forget it."""
+        self._heartbeat.drop(item_id)
+
+    def _movable(self) -> bool:
+        row = self.tools.db.one("movable", project=self.tools.project.id)
+        return bool(row and row["movable"])
+
+    def _drain(self, tick: Callable[[], None]) -> None:
+        until = time.monotonic() + STOP_LIMIT
+        while self._slots and self.stop_requests < 2 and time.monotonic() < until:
+            self._reap()
+            tick()
+            self._wake.wait(0.1)
+            self._wake.clear()
+
+
+def _pid() -> int:
+    import os
+
+    return os.getpid()

@@ -1,0 +1,82 @@
+"""The evidence of a story's last attempt, read from the journal: what `receipt S` prints."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from damascus.domain.errors import DamascusError
+from damascus.store import views
+from damascus.store.db import Database, Row
+from damascus.store.projects import ProjectRow
+
+JUDGED = ("red", "verify", "review")
+CONFINEMENT = "confinement: unconfined"
+
+
+def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
+    """Everything from the run whose agent made the candidate, to the landing."""
+    row = views.story_row(db, project, story)
+    found = db.one("view_last_build", item=row.id)
+    if found is None or found["run"] is None:
+        raise DamascusError(
+            f"{row.story_id} has no evidence yet: no agent has finished work on it. See: damascus why {row.story_id}"
+        )
+    steps = [step for step in views.journal(db, row.id, found["run"]) if step["status"] == "done"]
+    whole = views.whole_row(db, project, story)
+    gates = list(_gates(steps))
+    return {
+        "story_id": row.story_id,
+        "title": row.title,
+        "project": row.project,
+        "phase": row.phase,
+        "verdict": row.last_verdict,
+        "attempts": row.attempts,
+        "spec": {"path": whole["spec_path"], "sha256": whole["spec_hash"]},
+        "base_commit": row.base_commit,
+        "candidate": whole["candidate"],
+        "merged_commit": row.merged_commit,
+        "pr_url": row.pr_url,
+        "red_tests": _tests(gates, "red_tests"),
+        "green_tests": _tests(gates, "green_tests"),
+        "gates": gates,
+        "ci": _last(steps, "ci"),
+        "landing": _landing(db, row.id, steps),
+        "unverified": _unverified(gates, row.phase),
+        "steps": [_step(step) for step in steps],
+    }
+
+
+def _gates(steps: list[Row]) -> Iterator[dict[str, Any]]:
+    for step in steps:
+        if step["step"] in JUDGED and isinstance(step["output"], dict):
+            for result in step["output"].get("results", []):
+                yield {"step": step["step"], "commit": step["output"].get("commit"), **result}
+
+
+def _tests(gates: list[dict[str, Any]], key: str) -> list[str]:
+    return sorted({test for gate in gates for test in gate.get(key, [])})
+
+
+def _last(steps: list[Row], name: str) -> Any:
+    return next((step["output"] for step in reversed(steps) if step["step"] == name), None)
+
+
+def _landing(db: Database, item: int, steps: list[Row]) -> dict[str, Any] | None:
+    landed = views.last_events(db, item).get("story.landed")
+    step = _last(steps, "land")
+    if landed is None:
+        return step if isinstance(step, dict) else None
+    return {**(step if isinstance(step, dict) else {}), **landed["body"], "at": landed["created_at"]}
+
+
+def _unverified(gates: list[dict[str, Any]], phase: str) -> list[str]:
+    """By name. What a later step proved of the same gate is proved: only each gate's last answer counts."""
+    last = {gate["gate"]: gate for gate in gates}
+    names = {name for gate in last.values() for name in gate.get("unverified", [])}
+    if phase != "done":
+        names.add("landing: not on main")
+    return sorted(names | {CONFINEMENT})
+
+
+def _step(step: Row) -> dict[str, Any]:
+    kept = ("run_no", "phase", "step", "key", "started_at", "done_at", "output")
+    return {key: step[key] for key in kept}
