@@ -1,0 +1,66 @@
+"""What passes between orchestrator and agent as files: the brief there, the report back.
+
+A report is written by an agent, so it is read like anything a stranger left: a plain file of limited size, and only
+what a database row can hold. Whatever else is found there counts as no report.
+"""
+
+import math
+import os
+import stat
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from damascus.domain.feedback import clean
+from damascus.domain.ports import Brief, Report
+
+REPORT_LIMIT = 1_000_000
+LARGEST_NUMBER = 2**63
+
+
+def hand_over(brief: Brief, brief_file: Path, report_file: Path) -> None:
+    """Write the brief; take away the report of an earlier try, which would pass for this one's."""
+    brief_file.parent.mkdir(parents=True, exist_ok=True)
+    brief_file.write_text(brief.model_dump_json(by_alias=True, indent=2) + "\n", encoding="utf-8")
+    report_file.parent.mkdir(parents=True, exist_ok=True)
+    report_file.unlink(missing_ok=True)
+
+
+def read_report(path: Path) -> Report | None:
+    """The agent's report; None when there is none, or only junk."""
+    data = _plain_content(path)
+    if data is None:
+        return None
+    try:
+        report = Report.model_validate_json(data)
+        return Report.model_validate(storable(report.model_dump()))
+    except ValidationError:
+        return None
+
+
+def storable(value: object) -> object:
+    """The same value without what PostgreSQL's jsonb refuses: NUL, infinities, numbers of a thousand digits."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): storable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [storable(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
+        return None
+    return value
+
+
+def _plain_content(path: Path) -> bytes | None:
+    """A regular file's content up to the limit: no link elsewhere, no FIFO that would keep us waiting."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            return None
+        data = file.read(REPORT_LIMIT + 1)
+    return data if len(data) <= REPORT_LIMIT else None

@@ -1,0 +1,186 @@
+"""The command line: the verbs in the order of --help, the global options, and the one error boundary.
+
+Verb modules import what is heavy (the database driver, pydantic, rich) inside their functions only, so that
+`damascus --help` and shell completion answer at once.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from damascus import __version__
+from damascus.cli import (
+    add,
+    answer,
+    cancel,
+    db,
+    doctor,
+    events,
+    inbox,
+    init,
+    logs,
+    receipt,
+    rescue,
+    retry,
+    show,
+    stats,
+    status,
+    why,
+)
+from damascus.cli.say import columns, error_text
+from damascus.domain.errors import DamascusError, TransientError, UsageError
+
+BUG = 3
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="damascus",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("init")(init.init)
+app.command("add")(add.add)
+app.command("status")(status.status)
+app.command("show")(show.show)
+app.command("why")(why.why)
+app.command("logs")(logs.logs)
+app.command("events")(events.events)
+app.command("receipt")(receipt.receipt)
+app.command("stats")(stats.stats)
+app.command("inbox")(inbox.inbox)
+app.command("answer")(answer.answer)
+app.command("retry")(retry.retry)
+app.command("cancel")(cancel.cancel)
+app.add_typer(rescue.app, name="rescue")
+app.command("doctor")(doctor.doctor)
+app.add_typer(db.app, name="db")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"damascus {__version__}")
+        raise typer.Exit
+
+
+def _go_to(folder: str | None) -> None:
+    if folder is not None:
+        try:
+            os.chdir(folder)
+        except OSError as err:
+            raise UsageError(f"-C {folder}: {err.strerror or err}. Name a folder inside your repository.") from None
+
+
+@app.callback(invoke_without_command=True)
+def damascus(
+    context: typer.Context,
+    folder: Annotated[str | None, typer.Option("-C", metavar="FOLDER", help="Work in that folder.")] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Turns specs into merged code with coding agents, and takes no agent's word for anything.
+
+    \b
+    See it work, with no key and no server:  damascus demo
+    In a repository of yours:                damascus init
+                                             damascus add specs/*.md
+                                             damascus run
+    """
+    _go_to(folder)
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit code: 0 fine, 1 expected failure, 2 usage, 3 a bug of ours, 130 interrupted."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence_stdout()
+        return 0
+    return code
+
+
+def _run(words: list[str]) -> int:
+    debug = "--debug" in words
+    try:
+        done = typer.main.get_command(app)(words, prog_name="damascus", standalone_mode=False)
+        return done if isinstance(done, int) else 0
+    except (KeyboardInterrupt, typer.Abort):
+        print("error: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except typer.TyperException as err:
+        return _told(f"{err.format_message()} See: {_help_of(err)}", 2)
+    except BrokenPipeError:
+        raise
+    except SystemExit as err:
+        if isinstance(err.__context__, BrokenPipeError):
+            raise err.__context__ from None
+        return err.code if isinstance(err.code, int) else 1
+    except Exception as err:
+        if debug:
+            traceback.print_exc()
+        message, code = _explained(err)
+        return _told(message, code)
+
+
+def _explained(err: Exception) -> tuple[str, int]:
+    """What a person can cause or cure, in its own words; everything else is a bug, saved to be reported."""
+    if isinstance(err, DamascusError):
+        return str(err), err.exit_code
+    if isinstance(err, TransientError):
+        return f"{err}. Try again.", 1
+    if type(err).__name__ == "GitError":
+        return str(err), 1
+    if isinstance(err, OSError) and err.filename:
+        return f"{err.filename}: {err.strerror or err}.", 1
+    return f"this is a bug in Damascus: {type(err).__name__}: {err}\nDetails: {_saved_traceback()}", BUG
+
+
+def _told(message: str, code: int) -> int:
+    sys.stdout.flush()
+    print(error_text(message, columns(sys.stderr) - 1), file=sys.stderr)
+    return code
+
+
+def _help_of(err: typer.TyperException) -> str:
+    context = getattr(err, "ctx", None)
+    return f"{context.command_path if context else 'damascus'} --help"
+
+
+def _saved_traceback() -> Path:
+    import tempfile
+    import time
+
+    from damascus.store.embedded import default_home
+
+    name = f"bug-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    for folder in (default_home(os.environ) / "logs", Path(tempfile.gettempdir())):
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(traceback.format_exc())
+            return folder / name
+    return Path("nowhere: no folder could be written")
+
+
+def _silence_stdout() -> None:
+    """The reader has gone: what the interpreter flushes at its end must not complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

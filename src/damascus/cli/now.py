@@ -1,0 +1,129 @@
+"""The words of one line of `status`: what a story does now, its try, since when."""
+
+from damascus.cli.words import between, clock, duration, listed, one_line, pull
+from damascus.domain.ids import short
+from damascus.store.views import Snapshot, StoryRow
+
+HEAD = ("story", "title", "phase", "now", "try", "since")
+SHRINK = (1, 3)
+
+
+def cells(row: StoryRow) -> tuple[str, str, str, str, str, str]:
+    return (row.story_id, row.title, row.phase, now(row), tries(row), since(row))
+
+
+def tries(row: StoryRow) -> str:
+    """Which try this is, of how many; a story that nobody began has none."""
+    if row.claims == 0:
+        return "–"
+    ended = row.phase in ("blocked", "cancelled", "stale")
+    n = max(row.attempts, 1) if ended else row.attempts + 1
+    return str(n) if row.phase == "done" else f"{min(n, row.budget_cycles)}/{row.budget_cycles}"
+
+
+def since(row: StoryRow) -> str:
+    if row.state == "leased":
+        return between(row.leased_at, row.read_at)
+    if row.claims == 0 and row.active:
+        return "–"
+    return between(row.updated_at, row.read_at)
+
+
+def elapsed(row: StoryRow) -> str:
+    """From the first claim to the end, or until now."""
+    if row.first_attempted_at is None:
+        return "–"
+    return between(row.first_attempted_at, row.read_at if row.active else row.updated_at)
+
+
+def now(row: StoryRow) -> str:
+    match row.phase:
+        case "done":
+            return f"on main as {short(row.merged_commit)}, {pull(row.pr_url)}"
+        case "blocked":
+            return f"needs you: damascus answer {row.issue}" if row.issue else f"needs you: damascus why {row.story_id}"
+        case "cancelled":
+            return "cancelled"
+        case "stale":
+            return "its spec has changed since it landed"
+    if row.state == "leased":
+        return _working(row)
+    return _waits(row) if row.state == "waiting" else _ready(row)
+
+
+def _working(row: StoryRow) -> str:
+    if row.lease_expired:
+        return f"no sign of its worker for {between(row.lease_expires_at, row.read_at)}; will be taken over"
+    step = row.step or row.phase
+    progress = row.progress or {}
+    if "total_jobs" in progress:
+        return f"{step}, {progress.get('jobs_passed', 0)} of {progress['total_jobs']} CI jobs green"
+    return f"{step}{_last_try(row)}"
+
+
+def _last_try(row: StoryRow) -> str:
+    return f" (last try: {row.last_verdict})" if row.attempts and row.last_verdict else ""
+
+
+def _ready(row: StoryRow) -> str:
+    if row.claims == 0:
+        return "ready"
+    return f"ready for the next try ({row.last_verdict})" if row.last_verdict and row.attempts else "ready to go on"
+
+
+def _waits(row: StoryRow) -> str:
+    who = row.blocker or "another story"
+    match row.wait_kind:
+        case "scope" | "behind":
+            return f"waits for the files of {who} ({listed(row.file_scope, 1)})"
+        case "dependency":
+            return f"waits for {who}" + (f", which is {row.blocker_phase}" if _dead_end(row) else " to land")
+        case "landing":
+            return f"waits to land after {who}"
+        case "backoff":
+            return f"waits {_left(row)}: {one_line(row.wait_key)} (not counted)"
+        case "dirty":
+            return f"waits for you: uncommitted {row.wait_key}"
+        case "hold":
+            return "waits: the repository is held"
+        case "ci":
+            return f"CI of {short(row.wait_key)}{_jobs(row)}, {pull(row.pr_url)}"
+    return f"waits for {row.wait_kind} {row.wait_key}"
+
+
+def _dead_end(row: StoryRow) -> bool:
+    return row.blocker_phase in ("blocked", "cancelled", "stale")
+
+
+def _left(row: StoryRow) -> str:
+    left = (row.not_before - row.read_at).total_seconds() if row.not_before else 0.0
+    return duration(left) if left > 0 else "no longer"
+
+
+def _jobs(row: StoryRow) -> str:
+    progress = row.progress or {}
+    return f", {progress.get('jobs_passed', 0)} of {progress['total_jobs']} green" if "total_jobs" in progress else ""
+
+
+def rest(snapshot: Snapshot) -> str:
+    """`… 14 more ready, 31 done today`: what is there and not shown."""
+    shown = {what: sum(1 for row in snapshot.rows if _kind(row) == what) for what in snapshot.counts}
+    parts = []
+    for what in ("leased", "blocked", "waiting", "ready", "stale"):
+        left = snapshot.count(what) - shown.get(what, 0)
+        if left > 0:
+            words = {"leased": "at work"}.get(what, what)
+            parts.append(f"{left:,} more {words}" if shown.get(what) else f"{left:,} {words}")
+    done, today = snapshot.count("done"), snapshot.count("done today")
+    if done:
+        parts.append(f"{done:,} done" + (f" ({today:,} today)" if today < done else " today"))
+    if snapshot.count("cancelled"):
+        parts.append(f"{snapshot.count('cancelled'):,} cancelled")
+    return ", ".join(parts)
+
+
+def _kind(row: StoryRow) -> str:
+    return row.phase if row.state == "resting" else row.state
+
+
+__all__ = ["HEAD", "SHRINK", "cells", "clock", "elapsed", "now", "rest", "since", "tries"]

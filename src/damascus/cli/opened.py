@@ -1,0 +1,60 @@
+"""What a command begins with: the app, the project of the current folder, its notice in one line."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from damascus.app import App, Project
+    from damascus.store.db import Database
+    from damascus.store.views import Worker
+
+
+def open_app() -> "App":
+    from damascus.app import App
+
+    return App()
+
+
+def open_project(app: "App") -> "Project":
+    """The project of the current folder. What its config has to say goes to stderr: stdout may be JSON."""
+    project = app.project(Path.cwd())
+    if project.config_notice:
+        print(f"note: {project.config_notice}", file=sys.stderr)
+    return project
+
+
+def opened() -> "tuple[Database, Project]":
+    app = open_app()
+    project = open_project(app)
+    return app.database, project
+
+
+def locks_folder(app: "App") -> Path:
+    """Where the workers of this host hold their locks."""
+    return app.home / "workers"
+
+
+def living(app: "App", workers: "list[Worker]") -> "list[Worker]":
+    """Those that are not proved dead. Of another host's only its leases tell."""
+    from damascus.system.hostid import host_name, host_of, is_dead
+
+    folder = locks_folder(app)
+
+    def lives(worker: "Worker") -> bool:
+        if host_of(worker.id) != host_name():
+            return worker.renews is not False
+        return not is_dead(folder, worker.id) and (bool(worker.renews) or _process_exists(worker.pid))
+
+    return [worker for worker in workers if lives(worker)]
+
+
+def _process_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

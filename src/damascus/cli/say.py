@@ -1,0 +1,124 @@
+"""What commands print: text for people, JSON for scripts, never an escape code where there is no terminal."""
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+from uuid import UUID
+
+from damascus.cli.words import one_line, plain
+
+COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "dim": "2", "bold": "1"}
+WIDE_PIPE = 120
+PHASE_COLOURS = {"done": "green", "blocked": "red", "stale": "yellow", "cancelled": "dim"}
+
+
+def say(text: str = "") -> None:
+    print(text)
+
+
+def next_step(text: str) -> None:
+    """The one line that says where to look next."""
+    say(styled(f"Next: {text}", "dim"))
+
+
+def as_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False))
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, UUID | Path):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    raise TypeError(type(value).__name__)
+
+
+def compact_json(value: Any) -> str:
+    return json.dumps(value, default=_plain_value, ensure_ascii=False)
+
+
+def coloured(stream: TextIO | None = None) -> bool:
+    stream = stream or sys.stdout
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def styled(text: str, colour: str) -> str:
+    return f"\x1b[{COLOURS[colour]}m{text}\x1b[0m" if coloured() else text
+
+
+def columns(stream: TextIO | None = None) -> int:
+    """COLUMNS if it is set, else the terminal's width; a pipe is wide."""
+    stream = stream or sys.stdout
+    fallback = 80 if stream.isatty() else WIDE_PIPE
+    if not stream.isatty() and not os.environ.get("COLUMNS"):
+        return fallback
+    return max(shutil.get_terminal_size((fallback, 24)).columns, 40)
+
+
+def error_text(message: str, width: int) -> str:
+    """`error: …`, wrapped, further lines indented by 7; lines that the message broke itself are kept."""
+    indent = " " * 7
+    lines = []
+    for n, line in enumerate(plain(message).split("\n")):
+        body = line.strip() if n else line
+        first = "error: " if n == 0 else indent
+        wrapped = textwrap.wrap(
+            body, width, initial_indent=first, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        lines += wrapped or [""]
+    return "\n".join(lines)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        one_line(text), columns() - 1, initial_indent=indent, subsequent_indent=indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+# ── tables ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def width_of(text: str) -> int:
+    """Cells on a terminal: East Asian characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def cut(text: str, width: int) -> str:
+    if width_of(text) <= width:
+        return text
+    while text and width_of(text) > width - 1:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], shrink: Sequence[int] = (), lead: int = 2) -> list[str]:
+    """Lines of a table as wide as it must be, at most as wide as the screen: the columns `shrink` give way."""
+    cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(width_of(row[n]) for row in cells) for n in range(len(head))]
+    _fit(widths, shrink, columns() - lead - 2 * (len(widths) - 1), [width_of(name) for name in head])
+    return [_line(row, widths) for row in cells]
+
+
+def _fit(widths: list[int], shrink: Sequence[int], room: int, least: list[int]) -> None:
+    while shrink and sum(widths) > room:
+        widest = max(shrink, key=lambda n: widths[n] - max(least[n], 8))
+        if widths[widest] <= max(least[widest], 8):
+            return
+        widths[widest] -= 1
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    padded = [cut(cell, width) + " " * (width - width_of(cut(cell, width))) for cell, width in zip(row, widths, strict=True)]
+    return "  ".join(padded).rstrip()

@@ -1,0 +1,146 @@
+"""damascus status: what moves, what needs you, and how many of the rest."""
+
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from damascus.cli.opened import living, open_app, open_project
+from damascus.cli.say import PHASE_COLOURS, compact_json, next_step, say, styled, table
+
+if TYPE_CHECKING:
+    from damascus.app import App, Project
+    from damascus.store.views import Snapshot, StoryRow
+
+TICK = 0.25
+
+
+def status(
+    everything: Annotated[bool, typer.Option("--all", help="Every story, one line each.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep showing it until Ctrl-C.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Every story, as JSON.")] = False,
+) -> None:
+    """What moves, what needs you, and how many of the rest.
+
+    \b
+    Example:  damascus status --watch
+    """
+    app = open_app()
+    project = open_project(app)
+    if as_json:
+        _print_json(app, project)
+    elif watch:
+        _watch(app, project, everything)
+    else:
+        _print(app, project, look(app, project, everything=everything), everything)
+
+
+def midnight() -> datetime:
+    return datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def look(app: "App", project: "Project", *, everything: bool = False, since: datetime | None = None) -> "Snapshot":
+    from damascus.store import views
+
+    return views.snapshot(app.database, project.row, midnight(), everything=everything, since=since)
+
+
+def header(app: "App", project: "Project", snapshot: "Snapshot") -> str:
+    """`calc · main at 9b1c0de · 2 of 3 slots busy · 1 needs you`"""
+    from damascus.domain.ids import short
+
+    main = project.row.main_branch
+    alive = living(app, list(snapshot.workers))
+    slots = sum(worker.slots for worker in alive)
+    busy = snapshot.count("leased")
+    parts = [snapshot.project, f"{main} at {short(project.repository.tip(main))}"]
+    parts.append(f"{busy} of {max(slots, busy)} slots busy" if alive else "no worker runs")
+    if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
+        parts.append(styled(f"{needs} needs you" if needs == 1 else f"{needs} need you", "red"))
+    parts.append("agents run unconfined")
+    return " · ".join(parts)
+
+
+def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: bool) -> None:
+    from damascus.cli import now
+
+    say(header(app, project, snapshot))
+    if snapshot.total == 0:
+        next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
+        return
+    say()
+    lines = table(now.HEAD, [now.cells(row) for row in snapshot.rows], now.SHRINK)
+    if snapshot.rows:
+        say("  " + styled(lines[0], "dim"))
+    for row, line in zip(snapshot.rows, lines[1:], strict=True):
+        say(("! " if row.phase == "blocked" else "  ") + _coloured(row, line))
+    if not everything and (rest := now.rest(snapshot)):
+        say(f"  … {rest}: damascus status --all")
+    _say_next(app, snapshot)
+
+
+def _coloured(row: "StoryRow", line: str) -> str:
+    colour = PHASE_COLOURS.get(row.phase)
+    return styled(line, colour) if colour else line
+
+
+def _say_next(app: "App", snapshot: "Snapshot") -> None:
+    if snapshot.count("questions"):
+        next_step("damascus inbox")
+    elif snapshot.count("ready") + snapshot.count("waiting") and not living(app, list(snapshot.workers)):
+        next_step("damascus run")
+    elif snapshot.rows:
+        next_step(f"damascus why {snapshot.rows[0].story_id}")
+    else:
+        next_step("damascus status --all")
+
+
+def _watch(app: "App", project: "Project", everything: bool) -> None:
+    from damascus.cli.live import Progress
+
+    with Progress(lambda: look(app, project, everything=everything), title=project.row.name) as progress:
+        while True:
+            progress.tick()
+            time.sleep(TICK)
+
+
+def _print_json(app: "App", project: "Project") -> None:
+    """Written as it is read: a long queue does not have to fit into memory."""
+    from damascus.store import views
+
+    sys.stdout.write('{"items": [')
+    for n, text in enumerate(_items(views.every_row(app.database, project.row))):
+        sys.stdout.write(("," if n else "") + "\n  " + text)
+    sys.stdout.write("\n]}\n")
+
+
+def _items(rows: "Iterator[StoryRow]") -> Iterator[str]:
+    for row in rows:
+        yield compact_json(item(row))
+
+
+def item(row: "StoryRow") -> dict[str, Any]:
+    """The published keys (DESIGN §8)."""
+    waiting = row.waiting_for
+    return {
+        "story_id": row.story_id,
+        "title": row.title,
+        "project": row.project,
+        "phase": row.phase,
+        "status": row.status,
+        "milestone": row.shown_milestone,
+        "step": row.step,
+        "attempts": row.attempts,
+        "budget_cycles": row.budget_cycles,
+        "last_verdict": row.last_verdict,
+        "last_feedback": row.last_feedback,
+        "branch": row.branch,
+        "base_commit": row.base_commit,
+        "pr_url": row.pr_url,
+        "merged_commit": row.merged_commit,
+        "waiting_for": None if waiting is None else vars(waiting),
+        "updated_at": row.updated_at,
+    }

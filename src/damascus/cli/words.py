@@ -1,0 +1,64 @@
+"""How times, durations and shas are written for people, and how foreign text is made harmless."""
+
+import re
+from datetime import datetime, timedelta
+
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+LONGEST_ID = 12
+
+
+def plain(text: object) -> str:
+    """Without escape codes and control characters: a title or a transcript must not steer the terminal."""
+    return CONTROL.sub("", str(text))
+
+
+def one_line(text: object) -> str:
+    return " ".join(plain(text).split())
+
+
+def duration(seconds: float) -> str:
+    """`0.6 s`, `45 s`, `3 min`, `2 h`, `5 d`."""
+    if seconds < 9.95:
+        return f"{max(seconds, 0):.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.0f} h"
+    return f"{seconds / 86400:.0f} d"
+
+
+def between(earlier: datetime | None, later: datetime) -> str:
+    return duration((later - earlier).total_seconds()) if earlier else "–"
+
+
+def clock(moment: datetime | None, now: datetime) -> str:
+    """Local; with the day when it is not today."""
+    if moment is None:
+        return "an unknown time"
+    local, today = moment.astimezone(), now.astimezone()
+    if local.date() == today.date():
+        return local.strftime("%H:%M:%S" if abs(now - moment) < timedelta(minutes=2) else "%H:%M")
+    return local.strftime("%Y-%m-%d %H:%M")
+
+
+def pull(url: str | None) -> str:
+    """`PR 44`: people know a pull by its number."""
+    found = re.search(r"(\d+)/?$", url or "")
+    return f"PR {found.group(1)}" if found else (url or "no PR")
+
+
+def worker(name: str | None) -> str:
+    """`host:boot:pid:start` as people say it."""
+    parts = (name or "").split(":")
+    return f"process {parts[2]} on {parts[0]}" if len(parts) == 4 else (name or "an unknown worker")
+
+
+def listed(names: list[str], most: int = 3) -> str:
+    shown = ", ".join(names[:most])
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -1,0 +1,146 @@
+"""The local forge: the mirror itself holds branches, fences and pulls; the user's repository receives main only.
+
+No server and no table. A push is one ref transaction, a pull is a blob (forges/local_pulls.py), CI runs the jobs
+through the evidence runner, which has run them already if a gate did. Nothing is ever pushed to `origin`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from damascus.domain.ids import Sha
+from damascus.domain.ids import sha as full_sha
+from damascus.domain.ports import (
+    ChangedFile,
+    CiJob,
+    CiRun,
+    EvidenceRunner,
+    Job,
+    Pull,
+    Push,
+    RemoteRefs,
+    Stale,
+    TestRun,
+)
+from damascus.forges.local_pulls import LocalPulls, Record, branch_ref
+from damascus.git import landing
+from damascus.git.mirror import Mirror, RefMove
+from damascus.git.repository import Repository
+
+EMPTY_TREE = Sha("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
+
+
+@dataclass(frozen=True)
+class LocalForge:
+    """ports.Forge on local files and git alone."""
+
+    mirror: Mirror
+    repository: Repository
+    main_branch: str
+    runner: EvidenceRunner
+    project_name: str
+    name: str = "local"
+
+    # ── main ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def main_tip(self) -> Sha:
+        """The user's main, fetched into the mirror only if it moved."""
+        tip = self.repository.tip(self.main_branch)
+        if self.mirror.tip(self.main_branch) != tip:
+            self.mirror.fetch(only=self.main_branch)
+        return self.mirror.tip(self.main_branch) or tip
+
+    def land(self, old: Sha, new: Sha) -> None:
+        landing.land(self.repository, self.mirror, self.main_branch, old, new)
+        try:
+            self.mirror.update_refs([RefMove(self._origin_main, new, old)])
+        except Stale:  # somebody fetched main in between
+            self.mirror.fetch(only=self.main_branch)
+
+    def landed(self, commit: Sha) -> bool:
+        return landing.contains(self.repository, self.main_branch, commit)
+
+    @property
+    def _origin_main(self) -> str:
+        return f"refs/remotes/origin/{self.main_branch}"
+
+    # ── branches ──────────────────────────────────────────────────────────────────────────────────────
+
+    def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs:
+        listed = self.mirror.git.out("for-each-ref", "--format=%(refname) %(objectname)", branch_ref(branch), fence_ref)
+        refs = {name: Sha(value) for name, value in (line.split() for line in listed.splitlines())}
+        return RemoteRefs(branch=refs.get(branch_ref(branch)), fence=refs.get(fence_ref))
+
+    def plant_fence(self, fence_ref: str, was: Sha | None, fence: int) -> Sha:
+        planted = self.mirror.commit_tree(EMPTY_TREE, [], f"damascus: fence {fence} of {fence_ref}\n")
+        self.mirror.update_refs([RefMove(fence_ref, planted, was)])
+        return planted
+
+    def push(self, push: Push) -> None:
+        """The fence ref takes the pushed commit as its value: it moves in every push, so the guard covers it."""
+        moves = [
+            RefMove(branch_ref(push.branch), push.commit, push.branch_was),
+            RefMove(push.fence_ref, push.commit, push.fence_was),
+        ]
+        try:
+            self.mirror.update_refs(moves)
+        except Stale:
+            if self.remote_refs(push.branch, push.fence_ref) != RemoteRefs(push.commit, push.commit):
+                raise
+
+    # ── pulls ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def find_pull(self, branch: str) -> Pull | None:
+        return self._pulls.find(branch)
+
+    def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull:
+        """`head` is what the caller pushed; the answer tells where the branch really is."""
+        return self._pulls.open(branch, title, body)
+
+    def diff(self, pull: Pull) -> list[ChangedFile]:
+        head = self.mirror.resolve(branch_ref(pull.head)) or Sha(pull.head_sha)
+        base = self.mirror.git.out("merge-base", self._origin_main, head)
+        return list(self.mirror.changed(full_sha(base), head))
+
+    def comment(self, pull: Pull, key: str, text: str) -> None:
+        def add(record: Record) -> Record:
+            return record if key in record.notes else record.model_copy(update={"notes": {**record.notes, key: text}})
+
+        self._pulls.change(pull, add)
+
+    def close_merged(self, pull: Pull, commit: Sha) -> None:
+        def close(record: Record) -> Record:
+            if record.state == "merged":
+                return record
+            return record.model_copy(update={"state": "merged", "merged_commit": commit})
+
+        self._pulls.change(pull, close)
+
+    @property
+    def _pulls(self) -> LocalPulls:
+        return LocalPulls(self.mirror, self.main_branch, self.project_name)
+
+    # ── CI ────────────────────────────────────────────────────────────────────────────────────────────
+
+    def run_id(self, sha: Sha) -> str:
+        """The id of a commit's one CI run here: known as soon as it is pushed."""
+        return f"local-{sha[:12]}"
+
+    def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
+        """Runs the jobs here and now. Without jobs there is nothing that could be green (W1)."""
+        commit = full_sha(sha)
+        try:
+            tree = self.mirror.tree(commit)
+        except KeyError:
+            raise LookupError(f"commit {sha} was not pushed to this forge") from None
+        done = [_told(name, self.runner.run(replace(job, tree=tree))) for name, job in jobs.items()]
+        return CiRun(sha=commit, run_id=self.run_id(commit), jobs=done)
+
+
+def _told(name: str, run: TestRun) -> CiJob:
+    if run.timed_out:
+        summary = f"timed out after {run.seconds:.0f} s"
+    elif run.counted:
+        summary = f"{run.passed} passed, {run.failed} failed, {run.skipped} skipped, exit code {run.exit_code}"
+    else:
+        summary = f"exit code {run.exit_code}"
+    return CiJob(name=name, state="success" if run.green else "failure", log=run.log, summary=summary)

@@ -1,0 +1,102 @@
+"""Gate acceptance: held-out tests that no agent ever sees (X1). Told of a failure is the requirement, nothing else.
+
+No test name, no path and no output leaves this gate in a finding: whoever knows how it is tested can write for
+the test. The log is kept for people.
+"""
+
+import re
+import tarfile
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.verdict import Verdict
+from damascus.gates.diff_paths import WORD
+from damascus.gates.held_out import FOLDER, HeldOutFile, held_out_files
+from damascus.gates.requirements import names_requirement
+from damascus.gates.runs import failed_tests, job
+from damascus.stacks import tests_in
+from damascus.stacks.reports import expects_count
+
+PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
+
+
+class Acceptance:
+    name = "acceptance"
+
+    def __init__(self, runner: EvidenceRunner) -> None:
+        self._runner = runner
+
+    def check(self, candidate: Candidate) -> GateResult:
+        if candidate.acceptance is None:
+            missing = candidate.spec.acceptance is not None
+            return GateResult(gate=self.name, findings=[_finding([], "could not be read")] if missing else [])
+        try:
+            files = list(held_out_files(candidate.acceptance))
+        except tarfile.TarError:
+            return GateResult(gate=self.name, findings=[_finding([], "could not be read")])
+        command = acceptance_command(files, candidate.spec.test_command)
+        wanted = job(candidate, candidate.tree, command, "acceptance")
+        return self._judged(candidate, files, self._runner.run(replace(wanted, overlay=candidate.acceptance)))
+
+    def _judged(self, candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> GateResult:
+        silent = not run.counted and expects_count(run.command)
+        passed = run.green and not silent
+        findings = [] if passed else [_failure(candidate, files, run)]
+        return GateResult(
+            gate=self.name,
+            findings=findings,
+            evidence=[_evidence(run, passed)],
+            unverified=[] if run.counted else ["acceptance: by exit code only"],
+        )
+
+
+def _evidence(run: TestRun, passed: bool) -> Evidence:
+    return Evidence(
+        gate="acceptance",
+        command=run.command,
+        exit_code=run.exit_code,
+        tree=run.tree,
+        seconds=run.seconds,
+        log=run.log,
+        summary="held-out tests passed" if passed else "held-out tests failed",
+    )
+
+
+def acceptance_command(files: list[HeldOutFile], test_command: str) -> str:
+    """Its own `run` if it has one, else pytest with the Test Command's Python."""
+    if any(file.path == "run" and file.executable for file in files):
+        return f"./{FOLDER}/run"
+    words = WORD.findall(test_command)
+    python = next((word for word in words if PYTHON.fullmatch(word)), None)
+    beside = next((word for word in words if PurePosixPath(word).name == "pytest" and "/" in word), None)
+    if python is None and beside is not None:
+        python = str(PurePosixPath(beside).parent / "python")
+    if python is None and "pytest" in words:
+        return f'PYTHONPATH=".${{PYTHONPATH:+:$PYTHONPATH}}" pytest -q {FOLDER}'
+    return f"{python or 'python3'} -m pytest -q {FOLDER}"
+
+
+def _failure(candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> Finding:
+    if run.counted and run.total == 0:
+        return _finding([], "hold no test")
+    return _finding(_failed_requirements(candidate, files, failed_tests(run)), "failed")
+
+
+def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed: list[str]) -> list[str]:
+    """Ids that the failed tests name in the held-out source; a file that could not be collected names all of its."""
+    written = {f"{FOLDER}/{file.path}": tests_in(file.content, file.path) for file in files}
+    texts = []
+    for test in failed:
+        path, _, name = test.partition("::")
+        known = written[path].tests.values() if path in written else []
+        texts += [one.text for one in known if name.partition("[")[0] in ("", one.name)]
+    return [need.id for need in candidate.spec.requirements if any(names_requirement(text, need.id) for text in texts)]
+
+
+def _finding(requirements: list[str], what: str) -> Finding:
+    about = ", ".join(requirements) or "a requirement (no id named)"
+    message = (
+        f"the held-out acceptance tests {what}: {about}. Read it again; how it is tested is not told."
+    )
+    return Finding(gate="acceptance", verdict=Verdict.ACCEPTANCE_FAILED, message=message, requirements=requirements)

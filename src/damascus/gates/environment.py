@@ -1,0 +1,67 @@
+"""The environment of a judged command: a list of what it may know, nothing else of the worker's."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "PYENV_ROOT", "JAVA_HOME", "GOROOT")
+TOOLCHAINS = {
+    "RUSTUP_HOME": ".rustup",
+    "CARGO_HOME": ".cargo",
+    "GOMODCACHE": "go/pkg/mod",
+    "GOCACHE": ".cache/go-build",
+}
+"""Compilers find themselves and their packages below HOME; since that is an empty folder, they are told where."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One run's own folder. Only `tree` is the checkout; the report lies outside of it."""
+
+    root: Path
+
+    @property
+    def tree(self) -> Path:
+        return self.root / "tree"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def temporary(self) -> Path:
+        return self.root / "tmp"
+
+    @property
+    def report(self) -> Path:
+        return self.root / "report.xml"
+
+    def make(self) -> None:
+        self.root.mkdir(parents=True)
+        for folder in (self.tree, self.home, self.temporary):
+            folder.mkdir()
+
+
+def environment(place: Place, wanted: Mapping[str, str]) -> dict[str, str]:
+    """`wanted` is the project's own ([workspace] env); it can't take away where the report goes."""
+    env = {"LANG": "C.UTF-8", "GOFLAGS": "-count=1"} | _inherited() | dict(wanted)
+    report = f"--junitxml={shlex.quote(str(place.report))} -o junit_family=xunit1"
+    return env | {
+        "HOME": str(place.home),
+        "TMPDIR": str(place.temporary),
+        "CI": "true",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTEST_ADDOPTS": f"{wanted.get('PYTEST_ADDOPTS', '')} {report}".strip(),
+        "GIT_CEILING_DIRECTORIES": str(place.root),
+    }
+
+
+def _inherited() -> dict[str, str]:
+    env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    for name, below_home in TOOLCHAINS.items():
+        folder = os.environ.get(name) or os.path.expanduser(f"~/{below_home}")
+        if os.path.isdir(folder):
+            env[name] = folder
+    return env

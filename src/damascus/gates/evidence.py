@@ -1,0 +1,202 @@
+"""The one place where judged commands run: a clean checkout of an exact tree that no agent ever touched.
+
+A result is keyed by (tree, command, environment, overlay). A pass is kept and shared by verify, CI, review and
+queue; whoever asks while it runs waits for it. A failure is shared with those who waited and then forgotten:
+asked again, it runs again. What a test leaves behind never meets the next one: the folder is new every time.
+"""
+
+import hashlib
+import os
+import shutil
+import stat
+import threading
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from damascus.domain.errors import Stopping, TransientError
+from damascus.domain.failures import transient_os_error
+from damascus.domain.feedback import clean
+from damascus.domain.ports import Job, TestRun
+from damascus.gates.environment import Place, environment
+from damascus.gates.held_out import lay_over
+from damascus.git.mirror import Mirror
+from damascus.stacks.junit import SIZE_LIMIT
+from damascus.stacks.locate import Locator
+from damascus.stacks.reports import count
+from damascus.system import process
+
+KEPT = 256
+READ_BACK = 1_000_000
+Key = tuple[str, str, tuple[tuple[str, str], ...], str]
+Prepare = Callable[[Path], Mapping[str, str]]
+
+
+def nothing_to_prepare(checkout: Path) -> Mapping[str, str]:
+    return {}
+
+
+class CleanRunner:
+    """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        checkouts: Path,
+        prepare: Prepare = nothing_to_prepare,
+        stopping: Callable[[], int] = process.never,
+    ) -> None:
+        self._mirror = mirror
+        self._checkouts = checkouts
+        self._prepare = prepare
+        self._stopping = stopping
+        self._lock = threading.Lock()
+        self._passed: OrderedDict[Key, TestRun] = OrderedDict()
+        self._running: dict[Key, Future[TestRun | None]] = {}
+
+    def run(self, job: Job) -> TestRun:
+        key = _key(job)
+        while True:
+            known, future, mine = self._look(key)
+            if known is not None:
+                return known
+            if mine:
+                return self._run_for_all(key, job, future)
+            shared = self._wait(future)
+            if shared is not None:
+                return shared
+
+    def _look(self, key: Key) -> tuple[TestRun | None, Future[TestRun | None], bool]:
+        with self._lock:
+            known, running = self._passed.get(key), self._running.get(key)
+            if known is None and running is None:
+                self._running[key] = future = Future[TestRun | None]()
+                return None, future, True
+            return known, running or Future(), False
+
+    def _run_for_all(self, key: Key, job: Job, future: Future[TestRun | None]) -> TestRun:
+        """Whoever waits gets the result, or None and tries itself when this run came to none."""
+        result: TestRun | None = None
+        try:
+            result = self._run_once(job)
+            return result
+        finally:
+            with self._lock:
+                del self._running[key]
+                if result is not None and result.green:
+                    self._passed[key] = result
+                    if len(self._passed) > KEPT:
+                        self._passed.popitem(last=False)
+            future.set_result(result)
+
+    def _wait(self, future: Future[TestRun | None]) -> TestRun | None:
+        while True:
+            try:
+                return future.result(timeout=0.1)
+            except NotYet:
+                if self._stopping():
+                    raise Stopping from None
+
+    def _run_once(self, job: Job) -> TestRun:
+        if self._stopping():
+            raise Stopping
+        try:
+            with fresh_place(self._checkouts) as place:
+                return self._run_in(place, job)
+        except OSError as err:
+            if transient_os_error(err):
+                raise TransientError(f"a clean checkout for {job.label}: {err}") from err
+            raise
+
+    def _run_in(self, place: Place, job: Job) -> TestRun:
+        self._mirror.checkout(job.tree, place.tree)
+        wanted = {**self._prepare(place.tree), **job.env}
+        if job.overlay is not None:
+            lay_over(job.overlay, place.tree)
+        finished = process.run(
+            process.shell(job.command),
+            cwd=place.tree,
+            env=environment(place, wanted),
+            log=job.log,
+            timeout=job.timeout,
+            stopping=self._stopping,
+        )
+        if finished.stopped:
+            raise Stopping
+        return _result(job, place, finished)
+
+
+@contextmanager
+def fresh_place(below: Path) -> Iterator[Place]:
+    place = Place(below / uuid.uuid4().hex[:12])
+    try:
+        place.make()
+        yield place
+    finally:
+        remove(place.root)
+
+
+def remove(folder: Path) -> None:
+    """Gone, also with read-only folders in it; what can't be removed is the reaper's."""
+
+    def retry(function: Callable[[str], Any], path: str, _: object) -> None:
+        try:
+            os.chmod(os.path.dirname(path), stat.S_IRWXU)
+            if os.path.isdir(path) and not os.path.islink(path):
+                os.chmod(path, stat.S_IRWXU)
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                function(path)
+        except OSError:
+            return
+
+    shutil.rmtree(folder, onerror=retry)
+
+
+def _key(job: Job) -> Key:
+    overlay = hashlib.sha256(job.overlay).hexdigest() if job.overlay is not None else ""
+    return job.tree, job.command, tuple(sorted(job.env.items())), overlay
+
+
+def _result(job: Job, place: Place, finished: process.Finished) -> TestRun:
+    counts = count(_report(place.report), _read_back(job.log, finished.tail))
+    locator = Locator(place.tree)
+    return TestRun(
+        command=job.command,
+        tree=job.tree,
+        exit_code=finished.exit_code,
+        timed_out=finished.timed_out,
+        seconds=finished.seconds,
+        output=clean(finished.tail),
+        log=str(job.log),
+        counted=counts is not None,
+        cases=[locator.case(case) for case in counts.cases] if counts else [],
+        passed=counts.passed if counts else 0,
+        failed=counts.failed if counts else 0,
+        skipped=counts.skipped if counts else 0,
+    )
+
+
+def _report(path: Path) -> bytes | None:
+    """What the runner wrote, if it is a plain file of a sane size: the code under test knows this path too."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(fd, "rb") as file:
+        return file.read(SIZE_LIMIT + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+
+
+def _read_back(log: Path, tail: str) -> str:
+    """Names of failed tests may stand far above the end of a long output."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - READ_BACK))
+            return file.read().decode("utf-8", errors="replace")
+    except OSError:
+        return tail

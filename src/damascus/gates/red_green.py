@@ -1,0 +1,103 @@
+"""Gate red: the new tests fail on the base, before the code exists (D7). What turned green is seen on the head.
+
+The red run is the base's tree with exactly the candidate's test files laid over it. A refactor or a change of
+docs has no red run: there the suite must be green on the base already, and the missing proof is listed by name.
+"""
+
+from collections.abc import Collection
+
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.verdict import Kind, Verdict
+from damascus.gates.diff_paths import test_paths
+from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
+from damascus.git.mirror import Mirror
+from damascus.stacks.reports import MISMATCH, expects_count
+
+CANNOT_RUN = (126, 127)
+
+
+class Red:
+    name = "red"
+
+    def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
+        self._runner = runner
+        self._mirror = mirror
+
+    def check(self, candidate: Candidate) -> GateResult:
+        if candidate.spec.kind is not Kind.FEATURE:
+            return self._green_base(candidate)
+        tests = test_paths(candidate)
+        tree = self._mirror.overlay(candidate.base, candidate.commit, tests)
+        run = self._runner.run(job(candidate, tree, candidate.spec.test_command, "red"))
+        reason = why_not_red(run, tests)
+        findings = [self._finding(Verdict.NOT_RED, reason, run)] if reason else []
+        return GateResult(
+            gate=self.name,
+            findings=findings,
+            evidence=[evidence(self.name, run)],
+            unverified=uncounted(run),
+            red_tests=failed_tests(run),
+            green_tests=passed_tests(run),
+        )
+
+    def _green_base(self, candidate: Candidate) -> GateResult:
+        kind = candidate.spec.kind.value
+        tree = self._mirror.tree(candidate.base)
+        run = self._runner.run(job(candidate, tree, candidate.spec.test_command, "base"))
+        reason = f"the Test Command is not green on main itself, before this {kind}. A person must repair main first."
+        return GateResult(
+            gate=self.name,
+            findings=[] if run.green else [self._finding(Verdict.TESTS_FAILED, reason, run)],
+            evidence=[evidence(self.name, run)],
+            unverified=[f"red run (kind {kind})", *uncounted(run)],
+            green_tests=passed_tests(run),
+        )
+
+    def _finding(self, verdict: Verdict, reason: str, run: TestRun) -> Finding:
+        tests = failed_tests(run) if verdict is Verdict.TESTS_FAILED else []
+        return Finding(gate=self.name, verdict=verdict, message=reason, tests=tests, output=run.output)
+
+
+def why_not_red(run: TestRun, tests: list[str]) -> str | None:
+    """None if the run is red as it should be, else one sentence for the next attempt."""
+    where = "on the base with the new tests"
+    if run.timed_out:
+        return f"the Test Command did not end in time {where}. Write tests that fail at once without the code."
+    if run.exit_code in CANNOT_RUN:
+        return f"the Test Command could not be started {where} (exit {run.exit_code}). Write the test that it runs."
+    if run.exit_code == 0:
+        return _why_it_passes(run, tests)
+    if any(case.id == MISMATCH for case in run.cases):
+        return f"the test report and the printed summary differ {where}. Leave the runner's report alone."
+    if run.counted and run.failed == 0:
+        return f"no test fails {where}: {run.passed} passed, exit {run.exit_code}. Write a test that needs the code."
+    if not run.counted and expects_count(run.command):
+        return f"no test ran to an end {where} (exit {run.exit_code}). Write a test that fails by an assertion."
+    if not run.counted and not tests:
+        return (
+            "no test was written: the diff holds no test file (tests that lie elsewhere: [test] patterns)."
+        )
+    return None
+
+
+def _why_it_passes(run: TestRun, tests: list[str]) -> str:
+    if not run.green:
+        return "no test ran on the base with the new tests. Write a test that fails without the code."
+    if tests:
+        return "the new tests pass without the code. Write a test that fails on the base."
+    return "no test was added or changed, and all tests pass without the code. Write a test that fails first."
+
+
+def was_red(test: str, red: Collection[str]) -> bool:
+    """A file or folder that could not be collected stands for all tests in it."""
+    if test in red:
+        return True
+    return any(test.startswith((f"{place}::", f"{place.rstrip('/')}/")) for place in red if "::" not in place)
+
+
+def turned_green(red: Collection[str], run: TestRun) -> list[str]:
+    """The tests that were red and are green. Where only counts are told: all, if none failed and none was skipped."""
+    if tells_single_tests(run):
+        return [test for test in passed_tests(run) if was_red(test, red)]
+    whole = run.green and run.counted and run.failed == 0 and run.skipped == 0
+    return list(red) if whole else []

@@ -1,0 +1,113 @@
+"""Gate requirements: each REQ id of the spec is named by a test that was red and is green.
+
+Names are read from the test's source at the judged commit (its name, markers, docstring), never from what the
+process under test says. A skipped, expected-to-fail or empty test names nothing.
+"""
+
+import re
+from collections.abc import Iterable
+
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.spec import Requirement
+from damascus.domain.verdict import Kind, Verdict
+from damascus.gates.diff_paths import is_test, named_paths, test_paths
+from damascus.gates.red_green import turned_green
+from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
+from damascus.stacks import WrittenFile, stack_of, tests_in
+
+NOT_YET = ("FUTURE", "SKIP")
+
+
+class Requirements:
+    name = "requirements"
+
+    def __init__(self, runner: EvidenceRunner) -> None:
+        self._runner = runner
+
+    def check(self, candidate: Candidate) -> GateResult:
+        if not candidate.spec.requirements:
+            return GateResult(gate=self.name, unverified=["requirements: the spec names none"])
+        run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
+        due = [need for need in candidate.spec.requirements if need.tag not in NOT_YET]
+        result = _by_single_tests(candidate, run, due) or _by_text(candidate, due)
+        later = [f"{need.id}: tagged {need.tag}" for need in candidate.spec.requirements if need.tag in NOT_YET]
+        proof = evidence(self.name, run).model_copy(update={"summary": _summary(len(due), result)})
+        return result.model_copy(update={"evidence": [proof], "unverified": [*result.unverified, *later]})
+
+
+def _summary(due: int, result: GateResult) -> str:
+    untested = sum(len(finding.requirements) for finding in result.findings)
+    return f"{due - untested} of {due} requirements named by a test that proves them"
+
+
+def _by_single_tests(candidate: Candidate, run: TestRun, due: list[Requirement]) -> GateResult | None:
+    """None where the runner does not tell which test passed."""
+    red = candidate.red.red_tests if candidate.red else []
+    feature = candidate.spec.kind is Kind.FEATURE
+    proving = turned_green(red, run) if feature and red else passed_tests(run)
+    if not proving and not tells_single_tests(run):
+        return None
+    texts = list(_texts(candidate, proving))
+    missing = [need.id for need in due if not any(names_requirement(text, need.id) for text in texts)]
+    doubtful = [f"{need.id}: red by exit code only" for need in due if feature and not red and need.id not in missing]
+    return _result(missing, doubtful)
+
+
+def _texts(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
+    """What each of these tests names, by its source; a test without a known file only by its own name."""
+    files: dict[str, WrittenFile] = {}
+    for test in tests:
+        path, _, name = test.partition("::")
+        if stack_of(path) is None:
+            yield test
+            continue
+        if path not in files:
+            files[path] = tests_in(candidate.read(candidate.commit, path) or b"", path)
+        plain, _, parameters = name.partition("[")
+        for written in files[path].tests.values():
+            if written.counts and plain in ("", written.name):
+                yield f"{written.text} {parameters}"
+
+
+def _by_text(candidate: Candidate, due: list[Requirement]) -> GateResult:
+    """The last resort: the id stands in a test file, and the command went from red to green by exit code."""
+    paths = dict.fromkeys([*test_paths(candidate), *named_paths(candidate.spec.test_command)])
+    sources = {path: text for path in paths if (text := _source(candidate, path))}
+    where = {
+        need.id: next((path for path, text in sources.items() if names_requirement(text, need.id)), None)
+        for need in due
+    }
+    named = [f"{ident}: named in {path}, red to green by exit code only" for ident, path in where.items() if path]
+    return _result([ident for ident, path in where.items() if path is None], named)
+
+
+def _source(candidate: Candidate, path: str) -> str:
+    content = candidate.read(candidate.commit, path) if path and not path.startswith(("/", "-")) else None
+    if content is None or not (is_test(candidate, path) or path in named_paths(candidate.spec.test_command)):
+        return ""
+    written = tests_in(content, path).tests.values()
+    if written:
+        return " ".join(test.text for test in written if test.counts)
+    return content.decode("utf-8", errors="replace")
+
+
+def _result(missing: list[str], unverified: list[str]) -> GateResult:
+    return GateResult(gate="requirements", findings=[_finding(missing)] if missing else [], unverified=unverified)
+
+
+def _finding(missing: list[str]) -> Finding:
+    message = (
+        f"no test proves {', '.join(missing)}: name the id in the name, a marker or the docstring of a test that "
+        "fails without the code and passes with it (a skipped, expected-to-fail or empty test does not count)"
+    )
+    return Finding(gate="requirements", verdict=Verdict.REQUIREMENT_UNTESTED, message=message, requirements=missing)
+
+
+def names_requirement(text: str, ident: str) -> bool:
+    """`REQ_001` counts as `REQ-001`, upper or lower case; `REQ-0011` does not."""
+    return requirement_pattern(ident).search(text) is not None
+
+
+def requirement_pattern(ident: str) -> re.Pattern[str]:
+    word, _, number = ident.partition("-")
+    return re.compile(rf"{re.escape(word)}[-_]{re.escape(number)}(?!\d)", re.IGNORECASE)

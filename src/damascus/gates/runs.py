@@ -1,0 +1,56 @@
+"""From a candidate to a job, from a run to evidence."""
+
+from damascus.domain.ids import Sha
+from damascus.domain.ports import Candidate, Evidence, Job, TestRun
+
+
+def job(candidate: Candidate, tree: Sha, command: str, label: str) -> Job:
+    return Job(
+        tree=tree,
+        command=command,
+        timeout=candidate.config.test.timeout_seconds,
+        label=label,
+        log=candidate.logs / f"{label}.log",
+        env=candidate.env,
+    )
+
+
+def evidence(gate: str, run: TestRun) -> Evidence:
+    return Evidence(
+        gate=gate,
+        command=run.command,
+        exit_code=run.exit_code,
+        tree=run.tree,
+        seconds=run.seconds,
+        log=run.log,
+        summary=summary(run),
+    )
+
+
+def summary(run: TestRun) -> str:
+    ended = "timed out" if run.timed_out else f"exit {run.exit_code}"
+    if not run.counted:
+        return f"{ended}, tests not counted"
+    return f"{ended}, {run.passed} passed, {run.failed} failed, {run.skipped} skipped"
+
+
+def failed_tests(run: TestRun) -> list[str]:
+    return [case.id for case in run.cases if case.status in ("failed", "error")]
+
+
+def passed_tests(run: TestRun) -> list[str]:
+    return [case.id for case in run.cases if case.status == "passed"]
+
+
+def tells_single_tests(run: TestRun) -> bool:
+    """Does the report name every test, or only those that failed (unittest), or none?"""
+    return bool(run.cases) and len(run.cases) >= run.total
+
+
+def uncounted(run: TestRun) -> list[str]:
+    """What can't be proved of this run, by name."""
+    if not run.counted:
+        return [f"test count: `{run.command}` prints none; red and green by exit code only"]
+    if not run.cases:
+        return [f"single tests: `{run.command}` tells counts only"]
+    return []

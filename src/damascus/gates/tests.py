@@ -1,0 +1,75 @@
+"""Gate tests: the Test Command is green on the candidate, by exit code and count, and what was red is green (D7)."""
+
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.verdict import Kind, Verdict
+from damascus.gates.red_green import turned_green
+from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
+from damascus.stacks.printed import plain, pytest_summary
+from damascus.stacks.reports import expects_count
+
+
+class Tests:
+    name = "tests"
+    __test__ = False
+
+    def __init__(self, runner: EvidenceRunner) -> None:
+        self._runner = runner
+
+    def check(self, candidate: Candidate) -> GateResult:
+        run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
+        finding = self._failure(candidate, run) or self._unproved(candidate, run)
+        return GateResult(
+            gate=self.name,
+            findings=[finding] if finding else [],
+            evidence=[evidence(self.name, run)],
+            unverified=uncounted(run),
+            green_tests=passed_tests(run),
+        )
+
+    def _failure(self, candidate: Candidate, run: TestRun) -> Finding | None:
+        reason = why_not_green(candidate, run)
+        if reason is None:
+            return None
+        return Finding(
+            gate=self.name,
+            verdict=Verdict.TESTS_FAILED,
+            message=reason,
+            tests=failed_tests(run),
+            output=run.output,
+        )
+
+    def _unproved(self, candidate: Candidate, run: TestRun) -> Finding | None:
+        """A feature needs a test that was red and is green."""
+        if candidate.spec.kind is not Kind.FEATURE:
+            return None
+        if candidate.red is None:
+            return self._not_red("the red run is missing: nothing shows that the tests fail without the code")
+        red = candidate.red.red_tests
+        if red and tells_single_tests(run) and not turned_green(red, run):
+            return self._not_red("no test that failed without the code passes with it: skipped, renamed or gone")
+        return None
+
+    def _not_red(self, message: str) -> Finding:
+        return Finding(gate=self.name, verdict=Verdict.NOT_RED, message=message)
+
+
+def why_not_green(candidate: Candidate, run: TestRun) -> str | None:
+    if run.timed_out:
+        return f"the Test Command did not end within {candidate.config.test.timeout_seconds:g} s"
+    if run.exit_code == 0 and _left_no_report(candidate, run):
+        return "the Test Command exited 0 but its runner left no report: it was ended before its end"
+    if run.counted and run.passed == 0 and run.failed == 0:
+        return f"no test ran ({run.skipped} skipped, exit {run.exit_code})"
+    if not run.green:
+        count = f"{run.failed} failed, {run.passed} passed" if run.counted else "not counted"
+        return f"the Test Command failed: exit {run.exit_code}, tests {count}"
+    return None
+
+
+def _left_no_report(candidate: Candidate, run: TestRun) -> bool:
+    """A runner that tells counts and tells none now, or prints a count without the report that it wrote before."""
+    red = candidate.red
+    told_before = red is not None and bool(red.red_tests or red.green_tests)
+    if not run.counted:
+        return told_before or expects_count(run.command)
+    return told_before and not run.cases and pytest_summary(plain(run.output)) is not None

@@ -1,0 +1,132 @@
+"""Gate weakened_tests: nothing that judged before judges less now.
+
+Tests of the base are compared with the candidate's by their source: gone, skipped, expected to fail, or without
+an assertion. Files that decide how tests are found and judged may change only where the scope names them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
+from damascus.domain.scope import Scope
+from damascus.domain.verdict import Verdict
+from damascus.gates.diff_paths import is_judge, is_test
+from damascus.stacks import WrittenFile, WrittenTest, stack_of, tests_in
+
+REPAIR = "Bring back what judged before; only the spec (may_remove, or the file's very path in its scope) permits it."
+
+
+@dataclass(frozen=True)
+class Weakness:
+    what: str
+    path: str
+    test: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.path}{'::' + self.test if self.test else ''}"
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the candidate's changed test files hold: a test found there under its name or with its body was moved."""
+
+    names: frozenset[str]
+    bodies: frozenset[str]
+    contents: frozenset[bytes]
+
+    def holds(self, test: WrittenTest) -> bool:
+        return test.name in self.names or (test.can_fail and test.body in self.bodies)
+
+
+class WeakenedTests:
+    name = "weakened_tests"
+
+    def check(self, candidate: Candidate) -> GateResult:
+        found = [*_judges(candidate), *_tests(candidate)]
+        summary = f"{len(found)} weakened" if found else "no test or judging file weakened"
+        evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)
+        return GateResult(gate=self.name, findings=[_finding(found)] if found else [], evidence=[evidence])
+
+
+def _finding(found: list[Weakness]) -> Finding:
+    return Finding(
+        gate="weakened_tests",
+        verdict=Verdict.TESTS_WEAKENED,
+        message=f"weakened what judges the work: {'; '.join(map(str, found))}. {REPAIR}",
+        paths=list(dict.fromkeys(weakness.path for weakness in found)),
+        tests=[f"{weakness.path}::{weakness.test}" for weakness in found if weakness.test],
+    )
+
+
+def _judges(candidate: Candidate) -> Iterator[Weakness]:
+    words = {"A": "added", "D": "deleted"}
+    for file in candidate.changed:
+        if is_judge(candidate, file) and not candidate.scope.names(file.path):
+            yield Weakness(words.get(file.status, "changed"), file.path)
+
+
+def _tests(candidate: Candidate) -> Iterator[Weakness]:
+    files = [file for file in candidate.changed if is_test(candidate, file.path)]
+    new = {file.path: candidate.read(candidate.commit, file.path) for file in files if file.status != "D"}
+    moved = _moved({path: content for path, content in new.items() if content is not None})
+    for file in files:
+        old = candidate.read(candidate.base, file.path) if file.status != "A" else None
+        for weakness in _weakened(file, old, new.get(file.path), moved):
+            if not _may_go(candidate, weakness):
+                yield weakness
+
+
+def _moved(contents: dict[str, bytes]) -> Moved:
+    tests = [test for path, content in contents.items() for test in tests_in(content, path).tests.values()]
+    return Moved(
+        frozenset(test.name for test in tests),
+        frozenset(test.body for test in tests),
+        frozenset(contents.values()),
+    )
+
+
+def _weakened(file: ChangedFile, old: bytes | None, new: bytes | None, moved: Moved) -> Iterator[Weakness]:
+    if old is not None and stack_of(file.path) is None:
+        yield from _unknown_language(file.path, old, new, moved)
+        return
+    before = tests_in(old or b"", file.path)
+    after = tests_in(new or b"", file.path)
+    # A helper that is new may skip too, by being imported; a new test that is skipped takes nothing away.
+    if after.skips > before.skips and (old is not None or not after.tests):
+        yield Weakness("skipped", file.path)
+    yield from _compared(file.path, before, after, moved)
+
+
+def _unknown_language(path: str, old: bytes, new: bytes | None, moved: Moved) -> Iterator[Weakness]:
+    if new is None and old not in moved.contents:
+        yield Weakness("deleted", path)
+    elif new is not None and _has_content(old) and not _has_content(new):
+        yield Weakness("emptied", path)
+
+
+def _has_content(data: bytes) -> bool:
+    return any(line.strip() and not line.lstrip().startswith((b"#", b"//")) for line in data.splitlines())
+
+
+def _compared(path: str, before: WrittenFile, after: WrittenFile, moved: Moved) -> Iterator[Weakness]:
+    for name, test in before.tests.items():
+        now = after.tests.get(name)
+        if now is None:
+            if not moved.holds(test):
+                yield Weakness("deleted", path, name)
+        elif now.skips > test.skips:
+            yield Weakness("skipped", path, name)
+        elif (test.asserts and not now.asserts) or (test.can_fail and not now.can_fail):
+            yield Weakness("emptied", path, name)
+
+
+def _may_go(candidate: Candidate, weakness: Weakness) -> bool:
+    """`may_remove` names a file, a folder, a glob, or one test as path::name."""
+    last = weakness.test.split("::")[-1]
+    for entry in candidate.spec.may_remove:
+        path, _, test = entry.partition("::")
+        if test and path == weakness.path and test in (weakness.test, last):
+            return True
+        if not test and Scope((path,)).allows(weakness.path):
+            return True
+    return False

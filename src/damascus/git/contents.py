@@ -1,0 +1,224 @@
+"""What lies in a folder that an agent wrote, and how it becomes a tree.
+
+We walk the folder ourselves: git would store a nested repository as a link and lose its content, would read the
+agent's .gitignore, and would wait for ever at a named pipe called .gitattributes. Git only gets a list of paths, an
+index of ours and the mirror as its git dir; what the folder's own .git says is never looked at.
+"""
+
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from damascus.domain.errors import TransientError
+from damascus.domain.ids import Sha, StoryId
+from damascus.git.commands import GitError
+from damascus.git.excludes import HEAVY_FOLDERS, Rules, rules_from
+from damascus.git.mirror import Listing, Mirror
+
+FILE_LIMIT = 100_000_000
+"""A single new file over this size is never stored: no forge takes it, and a sparse one would take hours."""
+READ_TRIES = 3
+
+
+@dataclass
+class Contents:
+    """The paths found, sorted into what counts, what stays as in the base because it is too big to be looked at,
+    what is ignored (with its size), and what cannot be stored (with the reason)."""
+
+    counted: list[str] = field(default_factory=list)
+    as_base: list[str] = field(default_factory=list)
+    ignored: list[tuple[str, int]] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A tree, and the paths that could not be read into it."""
+
+    tree: Sha
+    unreadable: list[str]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One look at a folder. `into_ignored`: also go where nothing counts (for snapshots)."""
+
+    folder: Path
+    base: Listing
+    rules: Rules
+    into_ignored: bool
+
+    def contents(self) -> Contents:
+        found = Contents()
+        todo = [("", False)] if not self.folder.is_symlink() else []
+        while todo:
+            prefix, ignored = todo.pop()
+            for entry in _scan(self.folder / prefix, prefix, found):
+                below = self._look(entry, prefix + entry.name, ignored, found)
+                if below is not None:
+                    todo.append(below)
+        return found
+
+    def _look(self, entry: os.DirEntry[str], path: str, ignored: bool, found: Contents) -> tuple[str, bool] | None:
+        """Sort one entry; a folder to go into is returned, with whether it is ignored."""
+        if _like_git(entry.name) or path in self.base.gitlinks:
+            return None
+        if entry.is_dir(follow_symlinks=False):
+            return self._folder(entry.name, path, ignored, found)
+        if entry.is_symlink() or entry.is_file():
+            self._file(entry, path, ignored, found)
+        else:
+            _drop_special(entry, path, found)
+        return None
+
+    def _folder(self, name: str, path: str, ignored: bool, found: Contents) -> tuple[str, bool] | None:
+        ignored = ignored or self.rules.ignore(path, folder=True)
+        if ignored and path not in self.base.folders:
+            if not self.into_ignored:
+                return None
+            if name in HEAVY_FOLDERS:
+                found.left_out.append(f"{path}/ (dependencies or cache)")
+                return None
+        return f"{path}/", ignored
+
+    def _file(self, entry: os.DirEntry[str], path: str, ignored: bool, found: Contents) -> None:
+        try:
+            size = entry.stat(follow_symlinks=False).st_size
+        except OSError:
+            return
+        tracked = path in self.base.files or path in self.base.folders  # in a folder's place it is a change too
+        if size > FILE_LIMIT:
+            found.left_out.append(f"{path} ({size // 1_000_000} MB)")
+            found.as_base.append(path)
+        elif not tracked and (ignored or self.rules.ignore(path, folder=False)):
+            found.ignored.append((path, size))
+        else:
+            found.counted.append(path)
+
+
+def _scan(folder: Path, prefix: str, found: Contents) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        if _granted(folder, stat.S_IRWXU):
+            return _scan(folder, prefix, found)
+        found.left_out.append(f"{prefix} (unreadable)")
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as err:  # such as a path that is too long
+        found.left_out.append(f"{prefix} ({err.strerror})")
+    return []
+
+
+def _granted(path: Path, bits: int) -> bool:
+    """Give ourselves what the owner may have; False if that changes nothing."""
+    try:
+        mode = stat.S_IMODE(path.lstat().st_mode)
+        if mode & bits == bits or path.is_symlink():
+            return False
+        path.chmod(mode | bits)
+    except OSError:
+        return False
+    return True
+
+
+def _drop_special(entry: os.DirEntry[str], path: str, found: Contents) -> None:
+    """Pipes, sockets and devices are no content. One that git would open as its attributes is removed."""
+    found.left_out.append(f"{path} (not a file)")
+    if entry.name == ".gitattributes":
+        Path(entry.path).unlink(missing_ok=True)
+
+
+def _like_git(name: str) -> bool:
+    """`.git` under any spelling that git refuses in a tree (it thinks of NTFS too)."""
+    parts = (part.split(":")[0].rstrip(" .").lower() for part in name.split("\\"))
+    return any(part in (".git", "git~1") for part in parts)
+
+
+def base_rules(mirror: Mirror, base: Listing) -> Rules:
+    ignores = sorted(path for path in base.files if path.rpartition("/")[2] == ".gitignore")
+    return _rules(mirror, tuple((path, base.files[path].sha) for path in ignores))
+
+
+@lru_cache(maxsize=32)
+def _rules(mirror: Mirror, files: tuple[tuple[str, Sha], ...]) -> Rules:
+    blobs = mirror.objects.find([sha for _, sha in files])
+    return rules_from({path: blob.data for (path, _), blob in zip(files, blobs, strict=True) if blob is not None})
+
+
+def stat_index(mirror: Mirror, story: StoryId, base: Sha) -> Path:
+    """Git's index of a workspace as we checked it out, out of the agent's reach: unchanged files need no reading."""
+    return mirror.path / "damascus-indexes" / f"{story}@{base}"
+
+
+@contextmanager
+def seeded_index(mirror: Mirror, story: StoryId, base: Sha) -> Iterator[Path]:
+    """A throw-away index with the base's files in it."""
+    with tempfile.TemporaryDirectory(prefix="damascus-index-") as scratch:
+        index = Path(scratch) / "index"
+        try:
+            shutil.copy2(stat_index(mirror, story, base), index)  # with its date: git tells racy entries by it
+        except FileNotFoundError:
+            mirror.git.run("read-tree", base, index=index)
+        yield index
+
+
+@dataclass(frozen=True)
+class TreeWriter:
+    """Turns paths of a folder into a tree of the mirror."""
+
+    mirror: Mirror
+    folder: Path
+    story: StoryId
+    base: Sha
+
+    def write(self, paths: list[str], as_base: list[str]) -> Written:
+        unreadable: list[str] = []
+        for _ in range(READ_TRIES):
+            try:
+                return Written(self._write(paths, [*as_base, *unreadable]), unreadable)
+            except GitError as err:
+                if "Unable to process path" not in err.stderr:
+                    raise
+            unreadable = [path for path in paths if not _readable(self.folder / path)]
+            paths = [path for path in paths if path not in set(unreadable)]
+        raise TransientError(f"{self.folder} changes while it is read")
+
+    def _write(self, paths: list[str], as_base: list[str]) -> Sha:
+        gone = self.mirror.listing(self.base).files.keys() - set(paths) - set(as_base)
+        with seeded_index(self.mirror, self.story, self.base) as index:
+            if gone:
+                self._update(index, gone, index.parent, "--force-remove")
+            if paths:
+                self._update(index, paths, self.folder, "--add", "--remove", "--replace")
+            return Sha(self.mirror.git.out("write-tree", index=index))
+
+    def _update(self, index: Path, paths: Iterable[str], work_tree: Path, *how: str) -> None:
+        data = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        self.mirror.git.run("update-index", *how, "-z", "--stdin", data=data, work_tree=work_tree, index=index)
+
+
+def _readable(path: Path) -> bool:
+    """Can its content be read, if need be after giving ourselves the right to? What vanished is no trouble."""
+    if path.is_symlink():
+        return True
+    try:
+        with open(path, "rb", opener=_no_waiting):
+            return True
+    except PermissionError:
+        return _granted(path, stat.S_IRUSR) and _readable(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+
+
+def _no_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -1,0 +1,295 @@
+"""One bare mirror per project, ours: everything we ask of git about a story goes through its git dir.
+
+It fetches heads only, into refs/remotes/origin: `--mirror` with prune would delete our own refs (refs/heads/feat/*,
+refs/damascus/*). Its attributes switch every conversion off, so that a blob is exactly the file's bytes and nothing
+that an agent writes into .gitattributes can change, or stop, what we store.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from damascus.domain.errors import DamascusError, TransientError
+from damascus.domain.ids import SHA_PATTERN, Sha
+from damascus.domain.ports import ChangedFile, Stale
+from damascus.git import rebasing
+from damascus.git.commands import Git, GitResult, raise_for
+from damascus.git.objects import GITLINK, Commit, Entry, Objects, identity_now, parents
+from damascus.git.rebasing import Conflicted, Rebased
+
+__all__ = ["Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
+
+ATTRIBUTES = "* -text !eol -ident !filter !working-tree-encoding\n"
+CONFIG = (("uploadpack.allowAnySHA1InWant", "true"), ("core.logAllRefUpdates", "false"))
+LOCK_LIMIT = 60.0
+LOCK_POLL = 0.02
+LISTINGS_KEPT = 16
+KEEP_UNREACHABLE = "2.weeks.ago"
+STALE = re.compile(r"but expected|reference already exists|reference is missing|unable to resolve reference")
+
+
+@dataclass(frozen=True)
+class RefMove:
+    """One guarded move: `old` None means it must not exist, `new` None means delete."""
+
+    ref: str
+    new: Sha | None
+    old: Sha | None
+
+    def command(self) -> bytes:
+        zero = "0" * 40
+        if self.new is None:
+            verb = f"delete {self.ref}\0{self.old}\0" if self.old else f"verify {self.ref}\0{zero}\0"
+        else:
+            verb = f"update {self.ref}\0{self.new}\0{self.old or zero}\0"
+        return os.fsencode(verb)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Every file of a tree, and every folder that holds one."""
+
+    files: dict[str, Entry]
+    folders: frozenset[str]
+    gitlinks: frozenset[str]
+
+
+class Mirror:
+    """A bare repository of ours beside the person's one."""
+
+    def __init__(self, path: Path, git: Git, source: str) -> None:
+        self.path, self.git, self.source = path, git, source
+        self.objects = Objects(git)
+        self._listings: OrderedDict[Sha, Listing] = OrderedDict()
+
+    # ── life ──────────────────────────────────────────────────────────────────────────────────────
+
+    @classmethod
+    def open(cls, path: Path, source: str) -> "Mirror":
+        """Made once, aside and renamed, whoever comes first."""
+        if not path.exists():
+            _build(path)
+        mirror = cls(path, Git.at(path), source)
+        mirror._trust_source()
+        return mirror
+
+    def _trust_source(self) -> None:
+        """git's own upload-pack reads the person's repository, which may belong to another user.
+
+        It takes `safe.directory` from a file only: the environment of the fetch is not handed on to it.
+        """
+        text = "[safe]\n" + "".join(f"\tdirectory = {_quoted(path)}\n" for path in _names_of(self.source))
+        if not self._config.exists() or self._config.read_text() != text:
+            handle, temporary = tempfile.mkstemp(dir=self.path)
+            with open(handle, "w") as file:
+                file.write(text)
+            os.replace(temporary, self._config)
+
+    @property
+    def _config(self) -> Path:
+        return self.path / "damascus.gitconfig"
+
+    def fetch(self, *, only: str | None = None) -> None:
+        if only is not None and self._same_tip(only):
+            return
+        name = only or "*"
+        refspec = f"+refs/heads/{name}:refs/remotes/origin/{name}"
+        quiet = ("--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance")
+        git = Git(self.path, dict(self.git.environment) | {"GIT_CONFIG_GLOBAL": str(self._config)})
+        with self.locked("fetch"):
+            args = ("fetch", *quiet, "--no-recurse-submodules", self.source, refspec)
+            result = git.run(*args, check=False)
+            if result.code == 0:
+                return
+            if only is None or "couldn't find remote ref" not in result.stderr:
+                raise_for(args, result)
+            self.git.run("update-ref", "-d", f"refs/remotes/origin/{only}")
+
+    def _same_tip(self, branch: str) -> bool:
+        """A loose ref of a plain local repository can be compared without the four processes of a fetch."""
+        folder = Path(self.source)
+        there = _loose_ref(folder / ".git" if (folder / ".git").is_dir() else folder, f"refs/heads/{branch}")
+        return there is not None and there == self.tip(branch)
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Two fetches at once fail by each other's ref locks; so one after the other, also across processes."""
+        with open(self.path / f"damascus-{name}.lock", "a") as file:
+            deadline = time.monotonic() + LOCK_LIMIT
+            while not _try_lock(file.fileno()):
+                if time.monotonic() > deadline:
+                    raise TransientError(f"the mirror {self.path} was locked for {name} for {LOCK_LIMIT:.0f} s")
+                time.sleep(LOCK_POLL)
+            yield
+
+    def gc(self) -> None:
+        """Packs, and forgets what no ref reaches once it is two weeks old: a candidate is younger than that."""
+        with self.locked("fetch"):
+            self.git.run("gc", "--quiet", f"--prune={KEEP_UNREACHABLE}")
+
+    # ── refs ──────────────────────────────────────────────────────────────────────────────────────
+
+    def tip(self, branch: str) -> Sha | None:
+        return self.resolve(f"refs/remotes/origin/{branch}")
+
+    def resolve(self, ref: str) -> Sha | None:
+        if (loose := _loose_ref(self.path, ref)) is not None:
+            return loose
+        result = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref, check=False)
+        return Sha(result.text) if result.code == 0 and SHA_PATTERN.fullmatch(result.text) else None
+
+    def update_refs(self, moves: Sequence[RefMove]) -> None:
+        """All or none, each only from what it was; Stale if one is something else."""
+        commands = b"".join(move.command() for move in moves)
+        args = ("update-ref", "--stdin", "-z")
+        result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
+        if result.code != 0:
+            _raise_stale(args, result)
+
+    def for_each_ref(self, prefix: str) -> dict[str, Sha]:
+        lines = self.git.out("for-each-ref", "--format=%(objectname) %(refname)", prefix).splitlines()
+        return {name: Sha(sha) for sha, _, name in (line.partition(" ") for line in lines)}
+
+    # ── objects ───────────────────────────────────────────────────────────────────────────────────
+
+    def tree(self, commit: Sha) -> Sha:
+        return self.objects.commit(commit).tree
+
+    def read(self, commit: Sha, path: str) -> bytes | None:
+        if path.startswith(("./", "../")):  # git would take it as relative to a folder that we are not in
+            return None
+        found = self.objects.find([f"{commit}:{path}"])[0]
+        return found.data if found is not None and found.kind == "blob" else None
+
+    def write_blob(self, data: bytes) -> Sha:
+        return self.objects.write("blob", data)
+
+    def commit_tree(self, tree: Sha, parents: Sequence[Sha], message: str) -> Sha:
+        text = message if message.endswith("\n") else message + "\n"
+        return self.objects.write_commit(Commit(tree, tuple(parents), identity_now(), text))
+
+    def message(self, commit: Sha) -> str:
+        return self.objects.commit(commit).message
+
+    def is_ancestor(self, commit: Sha, of: Sha) -> bool:
+        if commit == of:
+            return True
+        args = ("merge-base", "--is-ancestor", commit, of)
+        result = self.git.run(*args, check=False)
+        if result.code not in (0, 1):
+            raise_for(args, result)
+        return result.code == 0
+
+    def changed(self, base: Sha, head: Sha) -> tuple[ChangedFile, ...]:
+        raw = self.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head).raw
+        fields = iter(raw.split(b"\0"))
+        rows = ((row.decode().split(" "), next(fields)) for row in fields if row)
+        return tuple(ChangedFile(path=os.fsdecode(path), status=row[4][:1], mode=row[1]) for row, path in rows)
+
+    def listing(self, treeish: Sha) -> Listing:
+        """Every file of a tree; the last few answers are kept."""
+        if treeish not in self._listings:
+            self._listings[treeish] = _listing(self.git.run("ls-tree", "-r", "-z", "--full-tree", treeish).raw)
+            while len(self._listings) > LISTINGS_KEPT:
+                self._listings.popitem(last=False)
+        return self._listings[treeish]
+
+    def rebase(self, commit: Sha, onto: Sha) -> Rebased | Conflicted:
+        return rebasing.rebase(self.objects, commit, onto)
+
+    def overlay(self, base: Sha, source: Sha, paths: Sequence[str]) -> Sha:
+        """The base's tree with exactly these paths as they are in `source`, gone where they are not there."""
+        return self.objects.edit(base, self.objects.files(source, paths))
+
+    def checkout(self, treeish: Sha, folder: Path) -> None:
+        """Exactly this tree, nothing else, and no .git."""
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise DamascusError(f"{folder} is not empty. Name a folder that does not exist yet.")
+        with tempfile.TemporaryDirectory(prefix="damascus-index-") as scratch:
+            self.git.run("read-tree", "-u", "--reset", treeish, work_tree=folder, index=Path(scratch) / "index")
+
+    # ── the same change under another id ──────────────────────────────────────────────────────────
+
+    def patch_id(self, commit: Sha) -> str | None:
+        return next(iter(self._patch_ids("-1", commit)), None)
+
+    def reachable_patch_ids(self, tip: Sha, since: Sha | None) -> dict[str, Sha]:
+        return self._patch_ids(tip, *([f"^{since}"] if since else []))
+
+    def _patch_ids(self, *revisions: str) -> dict[str, Sha]:
+        plain = ("--no-merges", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index", "--no-color")
+        patches = self.git.run("log", "-p", "--format=commit %H", *plain, *revisions).raw
+        lines = self.git.run("patch-id", "--stable", data=patches).text.splitlines()
+        return {patch: Sha(commit) for patch, commit in (line.split(" ") for line in lines)}
+
+
+def _build(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        git = Git.at(aside)
+        git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        for key, value in CONFIG:
+            git.run("config", key, value)
+        (aside / "info").mkdir(exist_ok=True)
+        (aside / "info" / "attributes").write_text(ATTRIBUTES)
+        aside.chmod(0o755)
+        aside.rename(path)
+    except OSError:
+        if not (path / "HEAD").exists():
+            raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _names_of(source: str) -> list[str]:
+    """Under which names git may look at the ownership of the source: the folder, its .git, and both resolved."""
+    folders = [source, os.path.join(source, ".git")]
+    return list(dict.fromkeys(folders + [os.path.realpath(folder) for folder in folders]))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _loose_ref(git_dir: Path, ref: str) -> Sha | None:
+    """A loose ref always wins over a packed one, so it may be read as it lies there."""
+    if not ref.startswith("refs/") or ".." in ref:
+        return None
+    try:
+        text = (git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+    return Sha(text) if SHA_PATTERN.fullmatch(text) else None
+
+
+def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:
+    if STALE.search(result.stderr):
+        raise Stale(result.stderr.strip())
+    raise_for(args, result)
+
+
+def _listing(raw: bytes) -> Listing:
+    rows = (row.partition(b"\t") for row in raw.split(b"\0") if row)
+    heads = ((os.fsdecode(path), head.decode().split(" ")) for head, _, path in rows)
+    entries = {path: Entry(mode, Sha(sha)) for path, (mode, _, sha) in heads}
+    links = frozenset(path for path, entry in entries.items() if entry.mode == GITLINK)
+    files = {path: entry for path, entry in entries.items() if path not in links}
+    return Listing(files, frozenset(folder for path in entries for folder in parents(path)), links)

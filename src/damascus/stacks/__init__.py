@@ -1,0 +1,69 @@
+"""The stacks we know. A new one is a sibling file and a line here."""
+
+from collections.abc import Collection, Sequence
+from pathlib import PurePosixPath
+
+from damascus.domain.scope import glob_regex
+from damascus.stacks import go, node, python, rust
+from damascus.stacks.stack import READ_LIMIT, Stack, WrittenFile, WrittenTest, paths
+
+REGISTRY: dict[str, Stack] = {stack.name: stack for stack in (python.STACK, node.STACK, go.STACK, rust.STACK)}
+
+TEST_FOLDER = paths(r"(?:tests?|specs?|testing|e2e)/.*")
+JUDGES_EVERYWHERE = paths(r"\.pre-commit-config\.ya?ml")
+MAKEFILES = paths(r"(?:GNU)?[Mm]akefile", r"[^/]*\.mk", r"[Jj]ustfile", r"Taskfile\.ya?ml")
+
+__all__ = [
+    "REGISTRY",
+    "Stack",
+    "WrittenFile",
+    "WrittenTest",
+    "default_command",
+    "detect",
+    "is_judge",
+    "is_test",
+    "tests_in",
+]
+
+
+def detect(listing: Collection[str]) -> list[Stack]:
+    """The stacks of a tree, those with a project file at its root first."""
+    names = set(listing)
+    rooted = [stack for stack in REGISTRY.values() if names.intersection(stack.roots)]
+    suffixes = {PurePosixPath(path).suffix for path in names}
+    used = [stack for stack in REGISTRY.values() if suffixes.intersection(stack.extensions)]
+    return [*rooted, *(stack for stack in used if stack not in rooted)]
+
+
+def default_command(listing: Collection[str]) -> str | None:
+    stacks = detect(listing)
+    return stacks[0].command(listing) if stacks else None
+
+
+def is_test(path: str, extra_patterns: Sequence[str] = ()) -> bool:
+    """Is this path part of the tests, by its folder, its name or the project's own patterns?"""
+    if TEST_FOLDER.fullmatch(path) or any(stack.tests.fullmatch(path) for stack in REGISTRY.values()):
+        return True
+    return any(glob_regex(pattern).fullmatch(path) for pattern in extra_patterns)
+
+
+def is_judge(path: str, command: str = "") -> bool:
+    """Does this file change how tests and gates judge? A Makefile does where the command is a make target."""
+    if JUDGES_EVERYWHERE.fullmatch(path) or any(stack.judges.fullmatch(path) for stack in REGISTRY.values()):
+        return True
+    words = command.replace(";", " ").replace("&", " ").split()
+    runs_make = any(PurePosixPath(word).name in ("make", "gmake", "just", "task") for word in words)
+    return runs_make and MAKEFILES.fullmatch(path) is not None
+
+
+def stack_of(path: str) -> Stack | None:
+    suffix = PurePosixPath(path).suffix
+    return next((stack for stack in REGISTRY.values() if suffix in stack.extensions), None)
+
+
+def tests_in(source: bytes, path: str) -> WrittenFile:
+    """The tests of one file, read from its text alone. Nothing of a language we don't know."""
+    stack = stack_of(path)
+    if stack is None or len(source) > READ_LIMIT:
+        return WrittenFile()
+    return stack.read(source.decode("utf-8", errors="replace"))

@@ -1,0 +1,56 @@
+"""pytest's JUnit file. It is written in the process of the code under test: junk in it is no count, never a crash."""
+
+from typing import Literal
+from xml.etree import ElementTree
+
+from damascus.domain.ports import Case
+from damascus.stacks.counts import Counts
+
+SIZE_LIMIT = 20_000_000
+MESSAGE_LIMIT = 300
+Status = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+
+
+def read_junit(data: bytes) -> Counts | None:
+    """All test cases, or None for what is too large, no XML, or more than plain XML (no DTD, no entities)."""
+    if len(data) > SIZE_LIMIT or b"\x00" in data or b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        return None
+    try:
+        data.decode("utf-8")
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, UnicodeDecodeError, ValueError):
+        return None
+    if root.tag not in ("testsuites", "testsuite"):
+        return None
+    return Counts.of(_case(element) for element in root.iter("testcase"))
+
+
+def _case(element: ElementTree.Element) -> Case:
+    status, message = _status(element)
+    file, name = element.get("file", ""), element.get("name", "")
+    classname = element.get("classname", "")
+    return Case(id=_id(file, classname, name), status=status, file=file, text=f"{classname} {name}", message=message)
+
+
+def _status(element: ElementTree.Element) -> tuple[Status, str]:
+    children = {child.tag: child for child in reversed(element)}
+    if "failure" in children:
+        return "failed", children["failure"].get("message", "")[:MESSAGE_LIMIT]
+    if "error" in children:
+        return "error", children["error"].get("message", "")[:MESSAGE_LIMIT]
+    if "skipped" in children:
+        skipped = children["skipped"]
+        expected = skipped.get("type") == "pytest.xfail"
+        return ("xfailed" if expected else "skipped"), skipped.get("message", "")[:MESSAGE_LIMIT]
+    return "passed", ""
+
+
+def _id(file: str, classname: str, name: str) -> str:
+    """pytest's own node id again: the file, the classes in it, the name. A collection error is its file."""
+    if not classname:
+        return file or name.replace(".", "/") + ".py"
+    if not file:
+        return f"{classname.replace('.', '::')}::{name}"
+    module = file.removesuffix(".py").replace("/", ".")
+    classes = classname.removeprefix(module).strip(".") if classname.startswith(module) else ""
+    return "::".join([file, *(part for part in classes.split(".") if part), name])

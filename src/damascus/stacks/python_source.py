@@ -1,0 +1,237 @@
+"""A Python test file, read by its syntax tree.
+
+What we look for is how a test stops being able to fail: a marker, a skip somewhere in its body, a condition
+around it, a second definition that shadows it, assertions that are gone, constant or swallowed.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from damascus.stacks.stack import WrittenFile, WrittenTest
+
+SKIPS = frozenset(
+    {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "xfail", "importorskip", "SkipTest", "expectedFailure"}
+    | {"collect_ignore", "collect_ignore_glob", "__test__", "load_tests"}
+)
+RUNNERS = frozenset({"pytest", "mark", "unittest"})
+"""Whose `skip` skips a test; anybody else's may be the very thing that is tested."""
+ASSERTING = re.compile(r"assert|expect|check|verif|ensure|raises|fail|should|must|warns", re.IGNORECASE)
+HARMLESS = frozenset({"print", "len", "str", "repr", "list", "dict", "set", "tuple", "bool", "isinstance"})
+SWALLOWS = frozenset({"AssertionError", "Exception", "BaseException"})
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass
+class Reading:
+    """What is known while walking down: where we are, what is named and what skips above."""
+
+    tests: dict[str, WrittenTest] = field(default_factory=dict)
+    outside: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """The classes and conditions around a test."""
+
+    prefix: str = ""
+    text: str = ""
+    skips: int = 0
+
+
+def read_tree(source: str) -> WrittenFile:
+    tree = ast.parse(source)
+    reading = Reading()
+    _walk(tree.body, Place(text=_marks(tree.body)), reading)
+    return WrittenFile(reading.tests, reading.outside)
+
+
+def _walk(body: list[ast.stmt], place: Place, reading: Reading) -> None:
+    for node in body:
+        if isinstance(node, Function):
+            _function(node, place, reading)
+        elif isinstance(node, ast.ClassDef):
+            _class(node, place, reading)
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.For | ast.While):
+            _conditional(node, place, reading)
+        else:
+            reading.outside += _skips(node)
+            for name in _rebound(node):
+                reading.tests.pop(place.prefix + name, None)
+
+
+def _function(node: Function, place: Place, reading: Reading) -> None:
+    if not node.name.startswith("test"):
+        reading.outside += _skips(node)
+        return
+    name = place.prefix + node.name
+    live = list(_live(node.body))
+    asserts = sum(_asserts(part) for part in live)
+    reading.tests[name] = WrittenTest(
+        name=name,
+        text=" ".join([place.text, name, _decorators(node), ast.get_docstring(node) or ""]),
+        skips=place.skips + _skips(node) + _without_parameters(node),
+        asserts=asserts,
+        can_fail=asserts > 0 or any(_can_fail(part) for part in live),
+        body="\n".join(ast.dump(part) for part in node.body),
+    )
+
+
+def _class(node: ast.ClassDef, place: Place, reading: Reading) -> None:
+    if not _collected(node):
+        reading.outside += _skips(node)
+        return
+    inner = Reading()
+    own = sum(_skips(part) for part in [*node.decorator_list, *node.bases, *node.keywords])
+    text = " ".join([place.text, _decorators(node), ast.get_docstring(node) or "", _marks(node.body)])
+    _walk(node.body, Place(f"{place.prefix}{node.name}::", text, place.skips + own), inner)
+    for name in [name for name in reading.tests if name.startswith(f"{place.prefix}{node.name}::")]:
+        del reading.tests[name]
+    for name, test in inner.tests.items():
+        reading.tests[name] = _skipped_further(test, inner.outside)
+
+
+def _skipped_further(test: WrittenTest, skips: int) -> WrittenTest:
+    """What skips in a class, outside of its tests (setUp, pytestmark), reaches each of them."""
+    return WrittenTest(test.name, test.text, test.skips + skips, test.asserts, test.can_fail, test.body)
+
+
+def _conditional(node: ast.If | ast.Try | ast.With | ast.For | ast.While, place: Place, reading: Reading) -> None:
+    """A test inside a condition runs only sometimes: being put there counts like a skip."""
+    inside = Place(place.prefix, place.text, place.skips + 1)
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            _walk([child], inside, reading)
+        elif isinstance(child, ast.ExceptHandler):
+            _walk(child.body, inside, reading)
+        else:
+            reading.outside += _skips(child)
+
+
+def _collected(node: ast.ClassDef) -> bool:
+    bases = [_last_name(base) for base in node.bases]
+    return node.name.startswith("Test") or any("Test" in base or "Case" in base for base in bases)
+
+
+def _rebound(node: ast.stmt) -> Iterator[str]:
+    """Names that a statement takes away from what was defined above."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in node.names)
+        return
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store | ast.Del):
+            yield part.id
+
+
+def _marks(body: list[ast.stmt]) -> str:
+    """`pytestmark = …` of a module or class: markers of every test below."""
+    marks = [node for node in body if isinstance(node, ast.Assign) and "pytestmark" in map(_last_name, node.targets)]
+    return " ".join(ast.unparse(node.value) for node in marks)
+
+
+def _decorators(node: Function | ast.ClassDef) -> str:
+    return " ".join(ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def _last_name(node: ast.AST) -> str:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(func=inner) | ast.Subscript(value=inner):
+            return _last_name(inner)
+        case _:
+            return ""
+
+
+def _skips(node: ast.AST) -> int:
+    return sum(1 for part in ast.walk(node) if _is_skip(part))
+
+
+def _is_skip(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(id=name) | ast.FunctionDef(name=name):
+            return name in SKIPS
+        case ast.Attribute(attr="skip", value=owner):
+            return _last_name(owner) in RUNNERS
+        case ast.Attribute(attr=name):
+            return name in SKIPS
+        case ast.alias(name=name, asname=other):
+            return other is not None and name in SKIPS | RUNNERS
+        case _:
+            return False
+
+
+def _without_parameters(node: Function) -> int:
+    """`parametrize("x", [])` runs nothing."""
+    return sum(
+        1
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        and _last_name(decorator) == "parametrize"
+        and any(isinstance(arg, ast.List | ast.Tuple | ast.Set) and not arg.elts for arg in decorator.args[1:])
+    )
+
+
+def _live(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Every node that can run: not behind a return, a false condition or what swallows a failure."""
+    for node in body:
+        yield from _live_parts(node)
+        if isinstance(node, ast.Return | ast.Continue | ast.Break):
+            return
+
+
+def _live_parts(node: ast.stmt) -> Iterator[ast.AST]:
+    if isinstance(node, ast.If | ast.While):
+        yield from ast.walk(node.test)
+        if not _constant(node.test, False):
+            yield from _live(node.body)
+        if not _constant(node.test, True):
+            yield from _live(node.orelse)
+    elif isinstance(node, ast.Try):
+        swallowed = any(_swallows(handler) for handler in node.handlers)
+        for part in [[] if swallowed else node.body, *(h.body for h in node.handlers), node.orelse, node.finalbody]:
+            yield from _live(part)
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        if not any(_last_name(item.context_expr) == "suppress" for item in node.items):
+            yield from (part for item in node.items for part in ast.walk(item.context_expr))
+            yield from _live(node.body)
+    elif isinstance(node, Function | ast.ClassDef):
+        yield from _live(node.body)
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield from ast.walk(node.iter)
+        yield from _live([*node.body, *node.orelse])
+    else:
+        yield from ast.walk(node)
+
+
+def _swallows(handler: ast.ExceptHandler) -> bool:
+    if any(isinstance(part, ast.Raise) or _asserts(part) for part in ast.walk(handler)):
+        return False
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(_last_name(kind) in SWALLOWS for kind in kinds)
+
+
+def _constant(node: ast.expr, value: bool) -> bool:
+    return isinstance(node, ast.Constant) and bool(node.value) is value
+
+
+def _asserts(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assert):
+        return not _always_true(node.test)
+    return isinstance(node, ast.Call) and ASSERTING.search(_last_name(node.func)) is not None
+
+
+def _always_true(test: ast.expr) -> bool:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(_constant(value, True) for value in test.values)
+    moving = ast.Name | ast.Call | ast.Attribute | ast.Await
+    return not _constant(test, False) and not any(isinstance(part, moving) for part in ast.walk(test))
+
+
+def _can_fail(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return _last_name(node.func) not in HARMLESS | SKIPS
+    return isinstance(node, ast.Raise)

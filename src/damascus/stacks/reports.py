@@ -1,0 +1,41 @@
+"""How many tests ran, by the runner's own report: pytest's JUnit file, else the summary that a runner prints.
+
+The limit: tests run in the runner's own process, so code under test can write both the file and the line. What
+we can do is done: the file lies outside the checkout, both must agree, the exit code always counts, names and
+markers are read from the source, and a runner that is named by the command but leaves no count has not passed.
+"""
+
+import re
+
+from damascus.domain.ports import Case
+from damascus.stacks.counts import Counts
+from damascus.stacks.junit import read_junit
+from damascus.stacks.printed import plain, pytest_summary, read_printed
+
+MISMATCH = "damascus: the report and the summary differ"
+RUNNER = re.compile(r"(?:^|[\s/;&|(])(?:py\.test|pytest)(?=$|[\s;&|)])|-m\s+unittest\b")
+
+
+def count(report: bytes | None, output: str) -> Counts | None:
+    """The counts of a run, None where no count can be had. A JUnit report wins over anything printed."""
+    text = plain(output)
+    reported = read_junit(report) if report else None
+    if reported is None:
+        return read_printed(text)
+    printed = pytest_summary(text)
+    return reported if printed is None or _agree(reported, printed) else _mismatch(reported)
+
+
+def _agree(reported: Counts, printed: Counts) -> bool:
+    """A teardown error counts twice in the summary, so only what would hide a failure or invent a pass is told."""
+    return (reported.failed > 0) == (printed.failed > 0) and reported.passed <= printed.passed
+
+
+def _mismatch(reported: Counts) -> Counts:
+    case = Case(id=MISMATCH, status="error", message="the JUnit report and pytest's summary line tell different counts")
+    return Counts(cases=(case, *reported.cases), failed=reported.failed + 1, skipped=reported.skipped)
+
+
+def expects_count(command: str) -> bool:
+    """Does the command name a runner that always tells its count? Then a missing count is a run that was cut off."""
+    return RUNNER.search(command) is not None

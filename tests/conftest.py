@@ -1,0 +1,38 @@
+"""What every test may use: `database_url` and `db`, a migrated database of its own on a real PostgreSQL."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from tests import databases
+
+from damascus.store.db import Database
+
+OWNED = pytest.StashKey[databases.OwnedFolder]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The suite must not see a data folder, database or git repository of whoever runs it."""
+    for name in list(os.environ):
+        if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name != databases.FOLDER:
+            del os.environ[name]
+    if not hasattr(config, "workerinput"):
+        config.stash[OWNED] = databases.OwnedFolder()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if owned := config.stash.get(OWNED, None):
+        owned.close()
+
+
+@pytest.fixture
+def database_url() -> Iterator[str]:
+    with databases.fresh_database() as url:
+        yield url
+
+
+@pytest.fixture
+def db(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.close()

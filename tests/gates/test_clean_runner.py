@@ -1,0 +1,256 @@
+"""The evidence runner: clean checkouts, an allow-listed environment, one run per key."""
+
+import errno
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
+from tests.waiting import eventually
+
+from damascus.domain.errors import Stopping, TransientError
+from damascus.domain.ids import Sha
+from damascus.domain.ports import Job
+from damascus.gates.evidence import CleanRunner
+
+
+def ticks(path: Path) -> int:
+    return len(path.read_text()) if path.exists() else 0
+
+
+@pytest.mark.req("D7")
+def test_a_pass_is_run_once_and_a_failure_again(tmp_path: Path) -> None:
+    judging, counter = Judging.of(tmp_path), tmp_path / "counter"
+    tick = f"printf x >> {counter}"
+    assert judging.run(tick).green and judging.run(tick).green
+    assert ticks(counter) == 1
+    assert not judging.run(f"{tick}; exit 3").green
+    assert judging.run(f"{tick}; exit 3").exit_code == 3
+    assert ticks(counter) == 3
+
+
+def test_who_asks_while_it_runs_waits_for_the_one_run(tmp_path: Path) -> None:
+    judging, counter, gate = Judging.of(tmp_path), tmp_path / "counter", tmp_path / "gate"
+    os.mkfifo(gate)
+    command = f"printf x >> {counter}; cat {gate} >/dev/null"
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(judging.run, command) for _ in range(4)]
+        eventually(lambda: ticks(counter) == 1)
+        gate.write_text("go")
+        results = [future.result() for future in asked]
+    assert ticks(counter) == 1 and all(result is results[0] for result in results)
+
+
+def test_tree_command_environment_and_overlay_are_the_key(tmp_path: Path) -> None:
+    judging, counter = Judging.of(tmp_path), tmp_path / "counter"
+    tree = judging.mirror.tree(judging.base)
+    base = Job(tree, f"printf x >> {counter}", 10, "a", tmp_path / "a.log")
+    other_tree = judging.mirror.tree(judging.commit({"new": "1"}))
+    variants = [
+        base,
+        Job(other_tree, base.command, 10, "a", base.log),
+        Job(tree, base.command + " ", 10, "a", base.log),
+        Job(tree, base.command, 10, "a", base.log, env={"A": "1"}),
+        Job(tree, base.command, 10, "a", base.log, overlay=archive({"x": "1"})),
+    ]
+    for job in [*variants, *variants]:
+        assert judging.runner.run(job).green
+    assert ticks(counter) == len(variants)
+
+
+def test_what_a_run_leaves_never_meets_the_next_and_the_folder_goes(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    leave = "touch left $HOME/left $TMPDIR/left; mkdir -p ro/in; touch ro/in/f; chmod 500 ro/in ro"
+    assert judging.run(leave).green
+    assert judging.run("test ! -e left && test -z \"$(ls -A $HOME $TMPDIR | grep left)\"").green
+    assert leftovers(tmp_path) == []
+
+
+@pytest.mark.req("D7")
+def test_an_ignored_pyc_of_the_workspace_is_not_in_a_clean_checkout(tmp_path: Path) -> None:
+    """⚑ An ignored .pyc in the agent's folder turned a red test green: only what is committed counts."""
+    judging = Judging.of(tmp_path)
+    assert judging.run("test -z \"$(find . -name '*.pyc' -o -name __pycache__)\" && test ! -e .git").green
+
+
+def test_the_environment_holds_only_what_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_CLOUD_KEY", "value")
+    monkeypatch.setenv("GIT_DIR", "/somewhere")
+    monkeypatch.setenv("DAMASCUS_DATABASE_URL", "postgresql://elsewhere")
+    judging = Judging.of(tmp_path)
+    output = judging.run("env").output
+    names = {line.partition("=")[0] for line in output.splitlines()}
+    assert {"PATH", "HOME", "TMPDIR", "CI", "PYTEST_ADDOPTS"} <= names
+    assert not names & {"MY_CLOUD_KEY", "GIT_DIR", "DAMASCUS_DATABASE_URL"}
+    assert {name for name in names if name.startswith("DAMASCUS")} <= {"DAMASCUS_STEP_TOKEN"}
+
+
+def test_a_tests_git_finds_no_repository_of_ours_but_its_own(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    os.system(f"git init -q {tmp_path / 'c'}")
+    assert judging.run("git rev-parse --git-dir").exit_code == 128
+    assert judging.run("mkdir $TMPDIR/r && cd $TMPDIR/r && git init -q && git rev-parse --git-dir").green
+
+
+def test_the_projects_preparation_reaches_the_checkout_and_its_environment(tmp_path: Path) -> None:
+    def prepare(checkout: Path) -> dict[str, str]:
+        (checkout / ".env.test").write_text("from the workspace")
+        return {"SERVICE": "on"}
+
+    judging = Judging.of(tmp_path)
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", prepare)
+    assert judging.run('test "$SERVICE" = on && grep -q workspace .env.test').green
+
+
+@pytest.mark.req("X1")
+def test_an_overlay_replaces_what_the_candidate_put_there(tmp_path: Path) -> None:
+    judging, outside = Judging.of(tmp_path), tmp_path / "outside"
+    outside.mkdir()
+    link = judging.mirror.write_blob(str(outside).encode())
+    from damascus.git.objects import Entry
+
+    commit = judging.commit({".damascus-acceptance": Entry("120000", link)})
+    tar = archive({"run": "#!/bin/sh\nexit 0\n", "../escape": "x", "sub/data": "y"}, executable=("run",))
+    job = Job(judging.mirror.tree(commit), "./.damascus-acceptance/run", 10, "x", tmp_path / "l", overlay=tar)
+    assert judging.runner.run(job).green
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.req("T1")
+def test_what_a_test_prints_or_how_long_it_hangs_is_never_transient(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    printed = judging.run("echo 'HTTP 502 Bad Gateway: could not resolve host, no space left on device'; exit 1")
+    assert (printed.exit_code, printed.green) == (1, False)
+    begun = time.monotonic()
+    hung = judging.run("echo started; sleep 600 & wait", timeout=0.5)
+    assert hung.timed_out and not hung.green and "started" in hung.output
+    assert time.monotonic() - begun < 20
+
+
+def test_stopping_ends_the_run_and_is_not_kept(tmp_path: Path) -> None:
+    judging, marker, stop = Judging.of(tmp_path), tmp_path / "started", threading.Event()
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", stopping=lambda: int(stop.is_set()))
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(judging.run, f"touch {marker}; sleep 600") for _ in range(2)]
+        eventually(marker.exists)
+        stop.set()
+        for future in asked:
+            with pytest.raises(Stopping):
+                future.result(timeout=20)
+    assert leftovers(tmp_path) == []
+
+
+def test_a_full_disk_is_transient(tmp_path: Path) -> None:
+    def prepare(checkout: Path) -> dict[str, str]:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    judging = Judging.of(tmp_path)
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", prepare)
+    with pytest.raises(TransientError):
+        judging.run("true")
+    assert leftovers(tmp_path) == []
+
+
+def test_an_unknown_tree_is_an_error_not_a_result(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    with pytest.raises(Exception, match="git read-tree"):
+        judging.run("true", tree=Sha("1" * 40))
+
+
+@pytest.mark.req("D7")
+def test_pytest_is_counted_by_its_own_report(tmp_path: Path) -> None:
+    tests = (
+        "import pytest, unittest\n"
+        "def test_a(): assert 1 + len('')\n"
+        "def test_b(): assert len('')\n"
+        "@pytest.mark.skip\ndef test_c(): pass\n"
+        "@pytest.mark.xfail\ndef test_d(): assert len('')\n"
+        "class TestK:\n    @pytest.mark.parametrize('x', [1, 2])\n    def test_e(self, x): assert x\n"
+    )
+    judging = Judging.of(tmp_path, {"tests/test_a.py": tests, "tests/test_z.py": "import nowhere\n"})
+    run = judging.run(PYTEST + " --continue-on-collection-errors")
+    assert (run.counted, run.passed, run.failed, run.skipped) == (True, 3, 2, 2)
+    states = {case.id: case.status for case in run.cases}
+    assert states == {
+        "tests/test_a.py::test_a": "passed",
+        "tests/test_a.py::test_b": "failed",
+        "tests/test_a.py::test_c": "skipped",
+        "tests/test_a.py::test_d": "xfailed",
+        "tests/test_a.py::TestK::test_e[1]": "passed",
+        "tests/test_a.py::TestK::test_e[2]": "passed",
+        "tests/test_z.py": "error",
+    }
+
+
+def test_files_are_found_where_pytest_ran_in_a_folder_below(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, {"back/pytest.ini": "[pytest]\n", "back/tests/test_a.py": "def test_a(): pass\n"})
+    run = judging.run(f"cd back && {PYTEST}")
+    assert [case.id for case in run.cases] == ["back/tests/test_a.py::test_a"]
+
+
+def test_unittest_names_what_failed_by_its_file(tmp_path: Path) -> None:
+    source = (
+        "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.fail('x')\n"
+        "    def test_b(self): pass\n    @unittest.skip('later')\n    def test_c(self): pass\n"
+    )
+    judging = Judging.of(tmp_path, {"tests/test_u.py": source, "tests/test_v.py": "import nowhere\n"})
+    run = judging.run(f"{PYTHON} -m unittest discover -s tests")
+    assert (run.passed, run.failed, run.skipped) == (1, 2, 1)
+    assert {case.id: case.status for case in run.cases} == {
+        "tests/test_u.py::A::test_a": "failed",
+        "tests/test_v.py": "error",
+    }
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "import unittest\nclass A(unittest.TestCase):\n    @unittest.skip('x')\n    def test_a(self): pass\n",
+    ],
+    ids=["no tests", "all skipped"],
+)
+def test_unittest_that_exits_0_with_nothing_run_is_not_green(tmp_path: Path, source: str) -> None:
+    """⚑ Python 3.11's unittest exits 0 with no tests and with all skipped."""
+    judging = Judging.of(tmp_path, {"tests/test_u.py": source or "\n"})
+    run = judging.run(f"{PYTHON} -m unittest discover -s tests; exit 0")
+    assert (run.exit_code, run.counted, run.passed, run.green) == (0, True, 0, False)
+
+
+def test_a_summary_that_a_test_prints_does_not_replace_the_real_one(tmp_path: Path) -> None:
+    source = "import atexit\natexit.register(print, 'Ran 5 tests in 0.001s\\n\\nOK')\n"
+    judging = Judging.of(tmp_path, {"tests/test_u.py": source})
+    run = judging.run(f"{PYTHON} -m unittest discover -s tests; exit 0")
+    assert "Ran 5 tests" in run.output and not run.green
+
+
+@pytest.mark.req("D7")
+def test_a_report_forged_by_the_code_under_test_is_seen_by_the_summary(tmp_path: Path) -> None:
+    forge = (
+        "import atexit, os, re\n"
+        "def forge():\n"
+        "    path = re.search(r'--junitxml=(\\S+)', os.environ['PYTEST_ADDOPTS'])[1]\n"
+        "    open(path, 'w').write('<testsuites><testsuite><testcase classname=\"tests.test_a\" name=\"test_a\" '\n"
+        "                          'file=\"tests/test_a.py\"/></testsuite></testsuites>')\n"
+        "    os._exit(0)\n"
+        "atexit.register(forge)\n"
+        "def test_a(): assert len('')\n"
+    )
+    judging = Judging.of(tmp_path, {"tests/test_a.py": forge})
+    run = judging.run(PYTEST)
+    assert run.exit_code == 0 and run.counted and not run.green
+    assert "differ" in run.cases[0].id
+
+
+@pytest.mark.slow
+def test_the_overhead_of_a_clean_run_is_small(tmp_path: Path) -> None:
+    judging, seconds = Judging.of(tmp_path), []
+    for n in range(12):
+        begun = time.perf_counter()
+        run = judging.run(f"true {n}")
+        seconds.append(time.perf_counter() - begun - run.seconds)
+    assert sorted(seconds)[3] < 0.1, f"{sorted(seconds)}"

@@ -1,0 +1,481 @@
+"""A supervised step: real commands, real daemons, real kills."""
+
+import hashlib
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.waiting import eventually
+
+from damascus.domain.errors import TransientError
+from damascus.domain.feedback import OUTPUT_LIMIT
+from damascus.system import process, procfs
+from damascus.system.hostid import boot_id
+from damascus.system.process import Finished, Identity, end_leftovers, run, shell
+
+SRC = Path(__file__).parents[2] / "src"
+ENV = {"PATH": os.environ["PATH"]}
+IGNORES_TERM = "trap '' TERM; echo ready > ready; while :; do sleep 0.05; done"
+
+
+class Steps:
+    """Runs commands in a folder of the test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "logs" / "step.log"
+
+    def __call__(self, command: str | list[str], **changes: Any) -> Finished:
+        argv = shell(command) if isinstance(command, str) else command
+        settings: dict[str, Any] = {"cwd": self.folder, "env": ENV, "log": self.log, "timeout": 30.0}
+        return run(argv, **(settings | changes))
+
+    def wait_for(self, name: str) -> str:
+        file = self.folder / name
+        return eventually(lambda: file.exists() and file.read_text().strip(), what=name)
+
+    def there(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> Steps:
+    return Steps(tmp_path)
+
+
+@pytest.fixture
+def bystander() -> Iterator[subprocess.Popen[bytes]]:
+    """Somebody else's process, in a session of its own."""
+    with subprocess.Popen(["sleep", "300"], start_new_session=True) as popen:
+        yield popen
+        popen.kill()
+
+
+def gone(pid: int | str) -> bool:
+    found = procfs.process(int(pid))
+    return found is None or found.zombie
+
+
+def alive(pid: int | str) -> bool:
+    return not gone(pid)
+
+
+# ── how it ends ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_exit_code_output_and_time(steps: Steps) -> None:
+    done = steps("echo out; echo err >&2; exit 3")
+    assert (done.exit_code, done.timed_out, done.stopped) == (3, False, False)
+    assert done.tail == "out\nerr\n" == steps.log.read_text()
+    assert 0 < done.seconds < 10
+
+
+def test_exit_by_signal_is_negative(steps: Steps) -> None:
+    assert steps("kill -SEGV $$").exit_code == -signal.SIGSEGV
+
+
+def test_stderr_apart(steps: Steps) -> None:
+    done = steps("echo out; echo err >&2", merge_stderr=False)
+    assert steps.log.read_text() == "out\n"
+    assert steps.log.with_name("step.log.stderr").read_text() == "err\n"
+    assert sorted(done.tail.split()) == ["err", "out"]
+
+
+def test_output_is_streamed_as_it_comes(steps: Steps) -> None:
+    def release_once_logged() -> bool:
+        if steps.log.exists() and "first" in steps.log.read_text():
+            (steps.folder / "go").touch()
+        return False
+
+    done = steps("echo first; until test -e go; do sleep 0.02; done; echo second", stopping=release_once_logged)
+    assert done.tail == "first\nsecond\n"
+
+
+@pytest.mark.parametrize("closing", ["exec >&- 2>&-; sleep 0.1", "exec >/dev/null 2>&1; sleep 0.1"])
+def test_closed_output_is_no_end(steps: Steps, closing: str) -> None:
+    done = steps(f"{closing}; exit 4")
+    assert done.exit_code == 4
+    assert done.seconds >= 0.1
+
+
+def test_the_normal_case_is_not_polled(steps: Steps) -> None:
+    """Waiting in naps would cost every one of thousands of runs; a nap here is POLL (100 ms)."""
+    steps("true")
+    assert statistics.median(steps(["true"]).seconds for _ in range(15)) < process.POLL / 2
+
+
+# ── what it is given ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_environment_is_exactly_what_was_given(steps: Steps) -> None:
+    names = {line.partition("=")[0] for line in steps(["env"], env=ENV | {"A": "1"}).tail.splitlines()}
+    assert names == {"PATH", "A", process.TOKEN}
+
+
+def test_no_descriptor_and_no_ignored_signal_is_inherited(steps: Steps) -> None:
+    assert steps(["ls", "/proc/self/fd"]).tail.split() == ["0", "1", "2", "3"]  # 3: ls reading the folder
+    status = steps(["cat", "/proc/self/status"]).tail
+    for name in ("SigIgn", "SigBlk", "SigCgt"):
+        assert f"{name}:\t{0:016x}" in status
+
+
+def test_stdin_of_a_megabyte(steps: Steps) -> None:
+    data = os.urandom(1_000_000)
+    assert steps("sha256sum", stdin=data).tail.split()[0] == hashlib.sha256(data).hexdigest()
+
+
+def test_stdin_that_nobody_reads(steps: Steps) -> None:
+    assert steps("exec <&-; echo fine", stdin=b"x" * 1_000_000).tail == "fine\n"
+    assert steps("head -c 3", stdin=b"abc" * 1_000_000).tail == "abc"
+
+
+def test_no_stdin_is_an_empty_one(steps: Steps) -> None:
+    assert steps("cat; echo end").tail == "end\n"
+
+
+def test_undecodable_names_pass_through(steps: Steps) -> None:
+    name = os.fsdecode(b"caf\xe9 \xff")
+    assert steps(["touch", name]).exit_code == 0
+    assert name in os.listdir(steps.folder)
+
+
+# ── floods ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_undecodable_bytes(steps: Steps) -> None:
+    done = steps(r"printf 'a\377b\0c\303'")
+    assert done.tail == "a�bc�"
+    assert steps.log.read_bytes() == b"a\xffb\0c\xc3"
+
+
+@pytest.mark.req("W22")
+def test_a_flood_of_nuls_hides_nothing(steps: Steps) -> None:
+    done = steps("echo begin; head -c 30000000 /dev/zero; echo end", log_limit=1_000_000)
+    assert done.tail == "begin\nend\n"
+    assert steps.log.stat().st_size <= 1_000_000
+    assert steps.log.read_bytes().startswith(b"begin\n")
+    assert steps.log.read_bytes().endswith(b"end\n")
+
+
+def test_200_mb_fill_neither_disk_nor_memory(steps: Steps) -> None:
+    tracemalloc.start()
+    try:
+        done = steps("yes 0123456789 | head -c 200000000; echo the end", log_limit=2_000_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert done.exit_code == 0
+    assert peak < 5_000_000
+    log = steps.log.read_text()
+    assert len(log.encode()) <= 2_000_000
+    assert "bytes left out" in log
+    assert log.startswith("0123456789\n") and log.endswith("the end\n")
+    assert done.tail.endswith("the end\n") and len(done.tail) <= OUTPUT_LIMIT
+
+
+def test_a_log_just_over_its_limit_loses_nothing_it_can_hold(steps: Steps) -> None:
+    done = steps("printf 0123456789", log_limit=8)
+    assert done.tail == "0123456789"
+    assert steps.log.read_bytes().startswith(b"0123\n")
+    assert "6 bytes left out" in steps.log.read_text()
+    steps("printf 0123456789", log_limit=1000)
+    assert steps.log.read_bytes() == b"0123456789"
+
+
+def test_the_tail_is_not_cut_inside_a_character(steps: Steps) -> None:
+    done = steps("yes ö | head -c 99999")
+    assert "�" not in done.tail
+
+
+# ── limits ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_hang_ends_at_the_timeout(steps: Steps) -> None:
+    done = steps("echo begun; sleep 300", timeout=0.3)
+    assert (done.exit_code, done.timed_out, done.stopped) == (None, True, False)
+    assert done.tail == "begun\n"
+    assert 0.3 <= done.seconds < 4
+
+
+def test_sigterm_comes_first(steps: Steps) -> None:
+    done = steps("trap 'echo saved; exit 0' TERM; while :; do sleep 0.05; done", timeout=0.3)
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert done.tail.endswith("saved\n")
+
+
+def test_sigkill_for_what_ignores_sigterm(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "GRACE", 0.4)
+    done = steps(IGNORES_TERM, timeout=0.3)
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert 0.7 <= done.seconds < 4
+
+
+def test_stopping(steps: Steps) -> None:
+    done = steps("echo up > ready; sleep 300", stopping=lambda: steps.there("ready"))
+    assert (done.exit_code, done.timed_out, done.stopped) == (None, False, True)
+    assert done.seconds < 4
+
+
+def test_stopping_a_second_time_is_at_once(steps: Steps) -> None:
+    answers = iter([0, 1, 1])
+    done = steps(IGNORES_TERM, stopping=lambda: next(answers, 2) if steps.there("ready") else 0)
+    assert (done.exit_code, done.stopped) == (None, True)
+    assert done.seconds < process.GRACE - 1
+
+
+def test_stopping_after_the_timeout_shortens_the_grace(steps: Steps) -> None:
+    begun = time.monotonic()
+    done = steps(IGNORES_TERM, timeout=0.5, stopping=lambda: time.monotonic() - begun > 1)
+    assert (done.timed_out, done.stopped) == (True, False)
+    assert done.seconds < process.GRACE - 1
+
+
+def test_a_flood_is_stopped_too(steps: Steps) -> None:
+    done = steps("cat /dev/zero", timeout=0.5, log_limit=10_000)
+    assert done.timed_out and done.seconds < 4
+
+
+# ── nothing is left behind ────────────────────────────────────────────────────────────────────────────
+
+DAEMONS = {
+    "background": "sleep 300 & echo $! > pid",
+    "setsid": "setsid sh -c 'echo $$ > pid; exec sleep 300' &",
+    "double fork, no environment, no output": (
+        "env -i setsid sh -c '(cd /; setsid sleep 300 & echo $! > \"$0\") >/dev/null 2>&1 </dev/null &' $PWD/pid"
+    ),
+    "ignores signals": "setsid sh -c \"trap '' TERM HUP INT; echo \\$\\$ > pid; while :; do sleep 300; done\" &",
+}
+
+
+@pytest.mark.req("W22")
+@pytest.mark.parametrize("daemon", DAEMONS.values(), ids=DAEMONS.keys())
+def test_what_is_left_behind_ends_with_the_step(steps: Steps, daemon: str) -> None:
+    """A setsid child survives killpg; one that also cleared its environment carries no mark."""
+    done = steps(f"{daemon}\nuntil test -s pid; do sleep 0.01; done; echo done")
+    assert (done.exit_code, done.tail) == (0, "done\n")
+    assert gone(steps.wait_for("pid"))
+    assert done.seconds < 4
+
+
+def test_what_is_left_behind_at_a_timeout_ends_too(steps: Steps) -> None:
+    done = steps(f"{DAEMONS['double fork, no environment, no output']}\nsleep 300", timeout=1)
+    assert done.timed_out
+    assert gone(steps.wait_for("pid"))
+
+
+def test_a_daemon_of_another_slot_goes_on(steps: Steps, tmp_path: Path) -> None:
+    """Its environment cleared, in its own session, its parent dead: still it is known whose it is."""
+    other = Steps(tmp_path / "other")
+    other.folder.mkdir()
+    daemon = DAEMONS["double fork, no environment, no output"]
+    thread = threading.Thread(target=other, args=[f"{daemon}\nuntil test -e go; do sleep 0.02; done"])
+    thread.start()
+    theirs = other.wait_for("pid")
+    steps(f"{daemon}\nuntil test -s pid; do sleep 0.01; done")
+    assert gone(steps.wait_for("pid"))
+    assert alive(theirs)
+    (other.folder / "go").touch()
+    thread.join()
+    assert gone(theirs)
+
+
+def test_many_children_end(steps: Steps) -> None:
+    steps("for n in $(seq 60); do setsid sh -c 'sleep 300 & echo $! >> pids; sleep 300' & done; sleep 0.3")
+    pids = (steps.folder / "pids").read_text().split()
+    assert pids and all(gone(pid) for pid in pids)
+
+
+# ── those who shoot ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("W22")
+@pytest.mark.parametrize(
+    ("shot", "exit_code"),
+    [
+        ("kill -9 0; sleep 300", -9),
+        ("kill -TERM -$PPID; kill -INT -$PPID; kill -HUP $PPID; exit 5", 5),
+        ("kill -KILL -$PPID; sleep 300", -9),
+        ("kill -KILL $PPID; exit 0", -9),
+    ],
+)
+def test_killing_the_parents_group_hits_nobody_else(
+    steps: Steps, tmp_path: Path, bystander: subprocess.Popen[bytes], shot: str, exit_code: int
+) -> None:
+    other = Steps(tmp_path / "other")
+    other.folder.mkdir()
+    codes: list[int | None] = []
+    command = "echo $$ > pid; until test -e go; do sleep 0.02; done; exit 6"
+    thread = threading.Thread(target=lambda: codes.append(other(command).exit_code))
+    thread.start()
+    other.wait_for("pid")
+    daemon = DAEMONS["double fork, no environment, no output"]
+    done = steps(f"{daemon}\nuntil test -s pid; do sleep 0.01; done; {shot}")
+    assert done.exit_code == exit_code
+    assert gone(steps.wait_for("pid"))
+    (other.folder / "go").touch()
+    thread.join()
+    assert codes == [6]
+    assert bystander.poll() is None
+
+
+def test_a_killed_keeper_is_told(steps: Steps) -> None:
+    done = steps("kill -9 $PPID; exit 0")
+    assert process.LOST in done.tail
+    assert process.LOST in steps.log.read_text()
+
+
+def test_a_stopped_keeper_holds_nobody_up(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "GRACE", 0.1)
+    monkeypatch.setattr(process, "END_LIMIT", 0.5)
+    done = steps("echo $$ > pid; kill -STOP $PPID; sleep 300", timeout=0.5)
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert gone(steps.wait_for("pid"))
+
+
+def test_the_next_step_runs_though_the_spawner_was_killed(steps: Steps) -> None:
+    steps("kill -9 $(ps -o ppid= -p $PPID); echo shot")
+    assert [steps("exit 7").exit_code for _ in range(3)] == [7, 7, 7]
+
+
+# ── trouble at the start and on the way ───────────────────────────────────────────────────────────────
+
+
+def test_a_command_that_cannot_start_is_127_and_says_why(steps: Steps) -> None:
+    (steps.folder / "script").write_text("#!/bin/sh\n")
+    (steps.folder / "lost").write_text("#!/no/such/interpreter\n")
+    (steps.folder / "lost").chmod(0o755)
+    for argv, why in [
+        (["no-such-program"], "No such file"),
+        (["./script"], "Permission denied"),
+        (["./lost"], "No such file"),
+        (["echo", "a\0b"], "null byte"),
+    ]:
+        done = steps(argv)
+        assert (done.exit_code, done.timed_out, done.stopped) == (127, False, False)
+        assert why in done.tail and argv[0] in done.tail
+        assert why in steps.log.read_text()
+
+
+def test_a_folder_that_is_gone(steps: Steps) -> None:
+    done = steps("true", cwd=steps.folder / "gone")
+    assert done.exit_code == 127
+    assert "gone" in done.tail
+
+
+@pytest.mark.req("W19")
+def test_a_full_disk_is_transient_and_ends_the_command(steps: Steps) -> None:
+    with pytest.raises(TransientError, match="No space left"):
+        steps("echo $$ > pid; echo text; sleep 300", log=Path("/dev/full"))
+    assert gone(steps.wait_for("pid"))
+
+
+@pytest.mark.parametrize("where", ["started", "stopping"])
+def test_whatever_a_callback_raises_the_command_ends(steps: Steps, where: str) -> None:
+    def surprise(*_: object) -> int:
+        steps.wait_for("pid")
+        raise ValueError("a bug")
+
+    with pytest.raises(ValueError, match="a bug"):
+        steps(f"{DAEMONS['setsid']} sleep 300", **{where: surprise})
+    assert gone(steps.wait_for("pid"))
+
+
+# ── leftovers of a dead worker ────────────────────────────────────────────────────────────────────────
+
+WORKER = """
+import json, os, sys
+from pathlib import Path
+from damascus.system.process import run, shell
+
+folder, command = Path(sys.argv[1]), sys.argv[2]
+def journal(identity):
+    (folder / "aside").write_text(json.dumps(identity.as_mapping()))
+    (folder / "aside").rename(folder / "identity")
+run(shell(command), cwd=folder, env=dict(os.environ), log=folder / "log", timeout=300, started=journal)
+"""
+
+
+@pytest.fixture
+def worker(steps: Steps) -> Iterator[Callable[[str], tuple[subprocess.Popen[bytes], Identity]]]:
+    """Another worker process that runs a command; its journal is a file."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(command: str) -> tuple[subprocess.Popen[bytes], Identity]:
+        argv = [sys.executable, "-c", WORKER, str(steps.folder), command]
+        started.append(subprocess.Popen(argv, env=ENV | {"PYTHONPATH": str(SRC)}, start_new_session=True))
+        identity = Identity.of(json.loads(steps.wait_for("identity")))
+        assert identity
+        return started[-1], identity
+
+    yield start
+    for popen in started:
+        popen.kill()
+        popen.wait()
+
+
+@pytest.mark.req("D20")
+def test_a_killed_worker_takes_its_step_along(steps: Steps, worker: Callable[..., Any]) -> None:
+    popen, identity = worker(f"{DAEMONS['double fork, no environment, no output']}\nsleep 300")
+    daemon = steps.wait_for("pid")
+    popen.kill()
+    end_leftovers(identity)
+    assert gone(identity.pid)
+    assert gone(daemon)
+    assert procfs.start_time(identity.keeper) != identity.keeper_start
+
+
+@pytest.mark.req("D20")
+def test_leftovers_of_a_dead_worker_end_by_identity(steps: Steps, worker: Callable[..., Any]) -> None:
+    """The worst case: worker, spawner and keeper were all killed, nobody is left who knows."""
+    popen, identity = worker(
+        f"{DAEMONS['setsid']}\nsetsid sh -c 'env -i sleep 300 & echo $! > child; wait' & sleep 300"
+    )
+    pids = [steps.wait_for("pid"), steps.wait_for("child"), str(identity.pid)]
+    keeper = procfs.process(identity.keeper)
+    assert keeper
+    os.kill(keeper.ppid, signal.SIGSTOP)
+    for pid in (identity.keeper, popen.pid, keeper.ppid):
+        os.kill(pid, signal.SIGKILL)
+    popen.wait()
+    assert all(alive(pid) for pid in pids)
+    assert end_leftovers(identity) >= 3
+    assert all(gone(pid) for pid in pids)
+    assert end_leftovers(identity) == 0
+
+
+@pytest.mark.req("D20")
+def test_a_reused_pid_is_never_signalled(bystander: subprocess.Popen[bytes]) -> None:
+    pid, start = bystander.pid, procfs.start_time(bystander.pid)
+    for stranger in (
+        Identity(pid, pid, start - 1, boot_id(), "token"),
+        Identity(pid, pid, start + 1, boot_id(), "token"),
+        Identity(pid, pid, start, "another boot", "token"),
+        Identity(0, 0, 0, boot_id(), "token", pid, start + 1),
+        Identity(pid, pid, start - 1, boot_id(), "token", pid, start - 1),
+    ):
+        assert end_leftovers(stranger) == 0
+    assert bystander.poll() is None
+    assert end_leftovers(Identity(pid, pid, start, boot_id(), "token")) == 1
+    assert bystander.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_an_identity_of_the_journal(steps: Steps) -> None:
+    seen: list[Identity] = []
+    done = steps(["sh", "-c", f"echo $$ ${process.TOKEN}; cat /proc/$$/stat"], started=seen.append)
+    (identity,) = seen
+    first, stat = done.tail.splitlines()
+    assert first.split() == [str(identity.pid), identity.token]
+    assert (int(stat.split()[4]), int(stat.split()[21])) == (identity.pgid, identity.start_time)
+    assert identity.boot_id == boot_id()
+    assert Identity.of(json.loads(json.dumps(identity.as_mapping() | {"later": 1}))) == identity
+    assert Identity.of({}) is None
