@@ -1,10 +1,13 @@
 """A repository as a user has it, worked in with plain git; and candidates of ours beside it, made in the mirror."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 from damascus.domain.ids import Sha, sha
 from damascus.git.mirror import Mirror
@@ -82,3 +85,15 @@ def candidate(mirror: Mirror, base: Sha, files: Mapping[str, str | None], messag
         for path, text in files.items()
     }
     return mirror.commit_tree(mirror.objects.edit(base, changes), [base], message)
+
+
+def counted_git(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that gets a line for each git process started by whoever looks up PATH from now on."""
+    calls, real = folder / "calls", shutil.which("git")
+    shim = folder / "bin" / "git"
+    shim.parent.mkdir()
+    shim.write_text(f'#!/bin/sh\necho "$*" >> {calls}\nexec {real} "$@"\n')
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}{os.pathsep}{os.environ['PATH']}")
+    calls.write_text("")
+    return calls

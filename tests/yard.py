@@ -56,7 +56,9 @@ def story(name: str, **parts: Any) -> str:
     scope = parts.pop(
         "scope", [f"{name.lower().replace('-', '')}.py", f"tests/test_{name.lower().replace('-', '')}.py"]
     )
-    command = parts.pop("command", f"{python()} -m pytest -q {NO_PYTEST_CACHE} {scope[-1]}")
+    command = parts.pop(
+        "command", f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {python()} -m pytest -q {NO_PYTEST_CACHE} {scope[-1]}"
+    )
     requirements = parts.pop("requirements", {"REQ-001": "it works"})
     front = {"story": name, "title": parts.pop("title", f"Story {name}"), "scope": scope, **parts}
     lines = [f"{key}: {value!r}" if isinstance(value, list) else f"{key}: {value}" for key, value in front.items()]

@@ -249,7 +249,11 @@ def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
 
 
 def make_worker(
-    app: App, project: Project, choice: Choice, boundary: Callable[[str, str], None] | None = None
+    app: App,
+    project: Project,
+    choice: Choice,
+    boundary: Callable[[str, str], None] | None = None,
+    agent: "Agent | None" = None,
 ) -> "Worker":
     """A worker of this process, holding its lock for as long as the process lives."""
     from damascus.engine.guards import disk_guard
@@ -258,7 +262,7 @@ def make_worker(
     from damascus.system.hostid import WorkerLock, new_worker_id
 
     limits = project.config.limits
-    agent = make_agent(app, project, choice)
+    agent = agent or make_agent(app, project, choice)
     worker_id = new_worker_id()
     lock = WorkerLock.hold(app.home / "workers", worker_id)
     made: list[Worker] = []

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.user_repository import UserRepository, candidate, git_as_user
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
@@ -16,6 +15,7 @@ from damascus.git.landing import contains, land
 from damascus.git.mirror import Mirror
 from damascus.git.repository import Repository
 from damascus.git.unfinished import MARKER
+from tests.user_repository import UserRepository, candidate, counted_git, git_as_user
 
 FILES = {"src/a.py": "a = 1\n", "src/b.py": "b = 1\n", "notes.txt": "mine\n", ".gitignore": ".env\n"}
 
@@ -302,14 +302,7 @@ def test_landing_takes_few_git_processes(
 
 @pytest.fixture
 def git_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A `git` on PATH that writes down each call that we make."""
-    calls, real = tmp_path / "calls", shutil.which("git")
-    shim = tmp_path / "bin" / "git"
-    shim.parent.mkdir()
-    shim.write_text(f'#!/bin/sh\necho "$*" >> {calls}\nexec {real} "$@"\n')
-    shim.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{shim.parent}{os.pathsep}{os.environ['PATH']}")
-    return calls
+    return counted_git(tmp_path, monkeypatch)
 
 
 def test_two_landings_at_once_never_meet(user: UserRepository, mirror: Mirror) -> None:

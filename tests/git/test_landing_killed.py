@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.user_repository import AS_USER, UserRepository, candidate
-from tests.waiting import eventually
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Blocked, Stale
+from damascus.domain.ports import Blocked
 from damascus.git.landing import land, repair
 from damascus.git.mirror import Mirror
 from damascus.git.repository import Repository
 from damascus.git.unfinished import MARKER
+from tests.user_repository import AS_USER, UserRepository, candidate
+from tests.waiting import eventually
 
 MANY = 600
 CHILD = """
@@ -171,8 +171,13 @@ def test_killed_alone_its_git_finishes_and_the_next_waits_for_that(
     before, new = user.status(), candidate(mirror, old, round_of(n))
     child = landing_process(user, mirror, old, new)
     assert at_once(facts["15 %"], "files", child)
+    git = child_of(child.pid)
+    os.kill(git, signal.SIGSTOP)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
+    with pytest.raises(TransientError, match="another landing is at work"):
+        land(Repository.discover(user.top), mirror, "main", old, new)
+    os.kill(git, signal.SIGCONT)
     landed_by_the_next(user, mirror, old, new)
     assert (user.at("main"), user.status()) == (new, before)
 
@@ -356,12 +361,33 @@ def test_a_marker_cut_short_means_that_nothing_had_begun(half: Half) -> None:
     assert half.user.at("main") == half.new and not (half.git_dir / MARKER).exists()
 
 
-def test_what_can_not_be_put_back_needs_a_person(half: Half) -> None:
-    (half.user.top / "dir/in").unlink()
-    (half.user.top / "dir").rmdir()
-    half.user.write({"dir/in/deep": "a folder of the user's where the old file was\n"})
-    (half.user.top / "b").unlink()
-    (half.user.top / "b").mkdir()
-    with pytest.raises((Blocked, Stale)):
+def test_what_the_user_put_in_the_place_of_a_missing_file_stays(half: Half) -> None:
+    """Git itself would remove it to make room."""
+    for path in ("gone/x", "b"):
+        (half.user.top / path).unlink()
+    (half.user.top / "gone").rmdir()
+    half.user.write({"gone": "a file of the user's\n", "b/deep": "a folder of the user's\n"})
+    with pytest.raises(Blocked) as caught:
         half.land()
-    assert (half.user.top / "dir/in/deep").exists() and half.user.at("main") == half.old
+    assert not caught.value.needs_person
+    assert (half.user.top / "gone").read_text() == "a file of the user's\n"
+    assert (half.user.top / "b/deep").exists() and half.user.at("main") == half.old
+
+
+@pytest.mark.req("D20")
+def test_what_can_not_be_put_back_needs_a_person(half: Half) -> None:
+    """A filter of the user's that fails stops the merge half-way, and putting back too."""
+    for path in (half.git_dir / MARKER, half.git_dir / "index.lock"):
+        path.unlink()
+    (half.git_dir / "info").mkdir(exist_ok=True)
+    (half.git_dir / "info/attributes").write_text("c filter=broken\n")
+    for key, value in (("smudge", "false"), ("clean", "cat"), ("required", "true")):
+        half.user.git("config", f"filter.broken.{key}", value)
+    half.user.write({"mine": "edit\n"})
+    with pytest.raises(Blocked, match="could not be put back") as caught:
+        half.land()
+    assert caught.value.needs_person and "c" in caught.value.paths
+    assert half.user.at("main") == half.old
+    half.user.git("config", "filter.broken.smudge", "cat")
+    half.land()
+    assert (half.user.at("main"), half.user.status()) == (half.new, " M mine")

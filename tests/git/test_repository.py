@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.user_repository import UserRepository, git_as_user
 
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.git.repository import Repository
+from tests.user_repository import UserRepository, git_as_user
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def test_no_folder_no_repository_no_commit_bare_or_broken_are_said_so(tmp_path: 
         Repository.discover(tmp_path / "nowhere")
     plain = tmp_path / "plain"
     plain.mkdir()
-    with pytest.raises(DamascusError, match="not in a git repository.*git init"):
+    with pytest.raises(DamascusError, match=r"not in a git repository.*git init"):
         Repository.discover(plain)
     git_as_user(plain, "init", "-q", "-b", "main")
     with pytest.raises(DamascusError, match="no commits yet"):
         Repository.discover(plain)
     git_as_user(tmp_path, "init", "-q", "--bare", "bare.git")
-    with pytest.raises(DamascusError, match="bare repository.*git clone"):
+    with pytest.raises(DamascusError, match=r"bare repository.*git clone"):
         Repository.discover(tmp_path / "bare.git")
     (plain / ".git" / "HEAD").unlink()
     with pytest.raises(DamascusError, match="can't read the repository"):
@@ -94,7 +94,7 @@ def test_main_branch_is_the_preferred_or_the_first_known(user: UserRepository) -
     user.git("branch", "-m", "main", "work")
     assert found.main_branch() == "develop"
     user.git("branch", "-D", "develop")
-    with pytest.raises(DamascusError, match="no branch main or master or develop.*main_branch"):
+    with pytest.raises(DamascusError, match=r"no branch main or master or develop.*main_branch"):
         found.main_branch()
     with pytest.raises(DamascusError, match="no branch gone"):
         found.main_branch("gone")
@@ -122,24 +122,24 @@ def test_shallow_and_partial_clones(user: UserRepository, tmp_path: Path) -> Non
     user.git("config", "uploadpack.allowFilter", "true")
     url = f"file://{user.top}"
     git_as_user(tmp_path, "clone", "-q", "--depth=1", url, "shallow")
-    with pytest.raises(DamascusError, match="shallow clone.*--unshallow"):
+    with pytest.raises(DamascusError, match=r"shallow clone.*--unshallow"):
         Repository.discover(tmp_path / "shallow").refuse_unsupported()
     git_as_user(tmp_path, "clone", "-q", "--filter=blob:none", url, "partial")
-    with pytest.raises(DamascusError, match="partial clone.*without --filter"):
+    with pytest.raises(DamascusError, match=r"partial clone.*without --filter"):
         Repository.discover(tmp_path / "partial").refuse_unsupported()
 
 
 def test_sparse_checkout_also_of_a_linked_worktree(user: UserRepository, tmp_path: Path) -> None:
     user.git("worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
     git_as_user(tmp_path / "side", "sparse-checkout", "set", "src")
-    with pytest.raises(DamascusError, match="sparse checkout.*sparse-checkout disable"):
+    with pytest.raises(DamascusError, match=r"sparse checkout.*sparse-checkout disable"):
         Repository.discover(tmp_path / "side").refuse_unsupported()
     Repository.discover(user.top).refuse_unsupported()
 
 
 def test_submodules_and_lfs(user: UserRepository, tmp_path: Path) -> None:
     user.commit({"big/.gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n"})
-    with pytest.raises(DamascusError, match="Git LFS.*migrate export"):
+    with pytest.raises(DamascusError, match=r"Git LFS.*migrate export"):
         Repository.discover(user.top).refuse_unsupported()
     other = UserRepository.create(tmp_path / "other", {"x": "1"})
     mine = UserRepository.create(tmp_path / "mine", {"y": "1"})
@@ -153,7 +153,7 @@ def test_a_branch_named_like_the_prefix(user: UserRepository) -> None:
     """⚑ with a branch `feat` no branch `feat/S-1` can exist"""
     found = Repository.discover(user.top)
     user.git("branch", "feat")
-    with pytest.raises(DamascusError, match="branch called feat.*branch_prefix"):
+    with pytest.raises(DamascusError, match=r"branch called feat.*branch_prefix"):
         found.refuse_unsupported()
     found.refuse_unsupported(prefix="story/")
     found.refuse_unsupported(prefix="feat-")

@@ -20,6 +20,7 @@ from damascus.cli import (
     answer,
     cancel,
     db,
+    demo,
     doctor,
     events,
     inbox,
@@ -28,6 +29,7 @@ from damascus.cli import (
     receipt,
     rescue,
     retry,
+    run,
     show,
     stats,
     status,
@@ -45,8 +47,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.command("add")(add.add)
+app.command("run")(run.run)
 app.command("status")(status.status)
 app.command("show")(show.show)
 app.command("why")(why.why)

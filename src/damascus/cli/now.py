@@ -1,6 +1,6 @@
 """The words of one line of `status`: what a story does now, its try, since when."""
 
-from damascus.cli.words import between, clock, duration, listed, one_line, pull
+from damascus.cli.words import between, duration, listed, one_line, pull
 from damascus.domain.ids import short
 from damascus.store.views import Snapshot, StoryRow
 
@@ -124,6 +124,3 @@ def rest(snapshot: Snapshot) -> str:
 
 def _kind(row: StoryRow) -> str:
     return row.phase if row.state == "resting" else row.state
-
-
-__all__ = ["HEAD", "SHRINK", "cells", "clock", "elapsed", "now", "rest", "since", "tries"]

@@ -120,5 +120,7 @@ def _fit(widths: list[int], shrink: Sequence[int], room: int, least: list[int]) 
 
 
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [cut(cell, width) + " " * (width - width_of(cut(cell, width))) for cell, width in zip(row, widths, strict=True)]
+    padded = [
+        cut(cell, width) + " " * (width - width_of(cut(cell, width))) for cell, width in zip(row, widths, strict=True)
+    ]
     return "  ".join(padded).rstrip()

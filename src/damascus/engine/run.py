@@ -52,7 +52,14 @@ class Run:
 
     # ── steps ─────────────────────────────────────────────────────────────────────────────────────────
 
-    def local(self, step: str, returns: type[M], do: Callable[[], M], key: str = "") -> M:
+    def local(
+        self,
+        step: str,
+        returns: type[M],
+        do: Callable[[], M],
+        key: str = "",
+        events: Callable[[], tuple[Event, ...]] = tuple,
+    ) -> M:
         """A step that may run again. Its `done` goes with the next transaction."""
         done = self.result(step, returns, key)
         if done is not None:
@@ -62,7 +69,7 @@ class Run:
         self.tools.boundary(step, "before")
         result = do()
         self.tools.boundary(step, "after")
-        self._remember(journal.Done(step, key, started, result.model_dump(mode="json")))
+        self._remember(journal.Done(step, key, started, result.model_dump(mode="json"), events=events()))
         return result
 
     def effect(
@@ -116,6 +123,12 @@ class Run:
         again = known == milestone and milestone == Milestone.WORKING
         return () if again else (("milestone.changed", {"milestone": milestone.value, "line": line}),)
 
+    def start_over(self, reason: str) -> tuple[Event, ...]:
+        """A candidate that was DONE must be pushed again: this worker's contract ends, a new one begins (W3)."""
+        ended = self.reach(Milestone.TERMINATED, milestones.terminated_line(reason))
+        self.milestone = None
+        return (*ended, *self.reach(Milestone.WORKING, milestones.working_line(reason)))
+
     def correct_base(self, base: str, tip: str) -> None:
         params = {"item": self.item.id, "fence": self.item.fence, "repo": self.item.repo_id, "base": base, "tip": tip}
         self._commit(lambda c: c.execute(sql("correct_base"), params))
@@ -143,6 +156,7 @@ class Run:
             leases.assert_fence(c, self.item.id, self.item.fence)
             for done in self.pending:
                 journal.write_done(c, self.item, done)
+                self._report(c, done.step, done.events)
             return work(c)
 
         result = self.tools.db.run(whole)

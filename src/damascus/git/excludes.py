@@ -96,11 +96,7 @@ def _rule(folder: str, line: str) -> Rule | None:
     if body is None:
         return None
     anywhere = "" if anchored else "(?:.*/)?"
-    try:
-        matcher = re.compile(inside + anywhere + body, re.DOTALL)
-    except re.error:
-        return None
-    return Rule(matcher, negated, folders_only)
+    return Rule(re.compile(inside + anywhere + body, re.DOTALL), negated, folders_only)
 
 
 def _wild(pattern: str) -> str | None:
@@ -144,19 +140,24 @@ def _bracket(pattern: str, at: int) -> tuple[str, int] | None:
     at += 1
     negated = pattern[at : at + 1] in ("!", "^")
     at += negated
-    inside, first = "", True
-    while first or pattern[at : at + 1] != "]":
+    inside, last = "", ""  # `last` may start a range
+    begin = at
+    while at == begin or pattern[at : at + 1] != "]":
         if at >= len(pattern):
             return None
-        named = re.match(r"\[:(\w+):\]", pattern[at:])
+        named = re.match(r"\[:(\w*):\]", pattern[at:])
         if named:
             if named[1] not in POSIX:
                 return None
-            inside, at = inside + POSIX[named[1]], at + len(named[0])
-        elif pattern[at] == "-" and not first:
-            inside, at = inside + "-", at + 1
+            inside, at, last = inside + POSIX[named[1]], at + len(named[0]), ""
+            continue
+        ranged = last and pattern[at] == "-" and pattern[at + 1 : at + 2] not in ("", "]")
+        at += bool(ranged)
+        at += pattern[at] == "\\"
+        char = pattern[at : at + 1]
+        if not ranged:
+            inside, last = inside + re.escape(char), char
         else:
-            at += pattern[at] == "\\"
-            inside, at = inside + re.escape(pattern[at : at + 1]), at + 1
-        first = False
+            inside, last = inside + (f"{re.escape(last)}-{re.escape(char)}" if last <= char else ""), ""
+        at += 1
     return f"(?!/)[{'^' if negated else ''}{inside}]", at + 1

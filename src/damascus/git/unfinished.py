@@ -23,6 +23,7 @@ from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Blocked
 from damascus.git.commands import CALL_LIMIT, Git, GitError, GitResult
+from damascus.git.objects import parents
 
 MARKER = "damascus-landing"
 NO_ENTRY = "000000"
@@ -181,7 +182,7 @@ class HalfCheckout:
                 [
                     path
                     for path in before.keys() - staged - same_old
-                    if path in same_new or not self._there(path) or self._cut_short(path, before, after)
+                    if path in same_new or self._just_missing(path) or self._cut_short(path, before, after)
                 ],
                 index,
             )
@@ -232,8 +233,11 @@ class HalfCheckout:
         whole = (self.git.run("cat-file", "--filters", f"--path={path}", blob).raw for blob in blobs)
         return any(len(content) < len(full) and full.startswith(content) for full in whole)
 
-    def _there(self, path: str) -> bool:
-        return os.path.lexists(self.folder / path)
+    def _just_missing(self, path: str) -> bool:
+        """Gone, and nothing of the user's where its folders were: git would remove that to make room."""
+        above = [self.folder / name for name in parents(path)]
+        taken = any(os.path.lexists(place) and (place.is_symlink() or not place.is_dir()) for place in above)
+        return not taken and not os.path.lexists(self.folder / path)
 
     def _directly_inside(self, file: Path) -> bool:
         """Not through a symlink of the user's to another place."""

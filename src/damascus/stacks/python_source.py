@@ -182,6 +182,8 @@ def _live(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _live_parts(node: ast.stmt) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Assert) and _always_true(node.test):
+        return
     if isinstance(node, ast.If | ast.While):
         yield from ast.walk(node.test)
         if not _constant(node.test, False):

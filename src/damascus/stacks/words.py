@@ -27,8 +27,9 @@ def read_words(source: str, words: Words) -> WrittenFile:
     heads = list(words.head.finditer(code))
     suites = list(words.suite.finditer(code)) if words.suite else []
     tests: dict[str, WrittenTest] = {}
-    for head, after in zip(heads, [*heads[1:], None], strict=True):
-        part = code[head.start() : after.start() if after else len(code)]
+    ends = [*(head.start() for head in heads[1:]), len(code)]
+    for head, end in zip(heads, ends, strict=False):
+        part = code[head.start() : end]
         above = bisect_left(suites, head.start(), key=lambda suite: suite.start())
         suite = suites[above - 1]["name"] if above else ""
         tests[head["name"]] = _test(head["name"], suite, part, words)

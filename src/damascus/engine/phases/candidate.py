@@ -3,6 +3,7 @@
 Used by build, and by merge again when main moved meanwhile.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -71,8 +72,8 @@ class Fresh:
         return {"base_commit": self.onto, "candidate": self.commit, "pr_url": self.pr_url}
 
 
-def main_tip(run: Run, key: str) -> Sha:
-    return Sha(run.local("tip", Tip, lambda: Tip(commit=run.tools.forge.main_tip()), key).commit)
+def main_tip(run: Run, key: str, events: Callable[[], tuple[Event, ...]] = tuple) -> Sha:
+    return Sha(run.local("tip", Tip, lambda: Tip(commit=run.tools.forge.main_tip()), key, events).commit)
 
 
 def bring_up_to_date(run: Run, spec: Spec, made: Made, onto: Sha) -> Fresh | Outcome:

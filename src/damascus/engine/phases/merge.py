@@ -116,4 +116,5 @@ def _again(run: Run, turn: int) -> Fresh | Outcome:
     """Main moved: rebase, judge, push and test anew, on top of what is there now."""
     spec = parse_spec(run.item.spec, run.item.spec_path)
     made = Made.model_validate(latest(run.tools.db, run.item.id, "implement"))
-    return bring_up_to_date(run, spec, made, main_tip(run, f"merge {turn}"))
+    tip = main_tip(run, f"merge {turn}", lambda: run.start_over("main moved, brought up to date"))
+    return bring_up_to_date(run, spec, made, tip)

@@ -1,0 +1,182 @@
+"""The checks of `doctor`. Each one answers for itself: what fails does not keep the next from being looked at."""
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from damascus.domain.errors import DamascusError, TransientError
+
+if TYPE_CHECKING:
+    from damascus.app import App, Project
+    from damascus.domain.ports import EvidenceRunner
+
+State = Literal["ok", "warn", "fail"]
+OLDEST_GIT = (2, 38)
+
+
+@dataclass(frozen=True)
+class Check:
+    """`says` is what was found and, unless it is fine, what to do."""
+
+    name: str
+    state: State
+    says: str
+
+
+def examine(app: "App", *, test: bool) -> Iterator[Check]:
+    git = _git()
+    yield git
+    if git.state == "fail":
+        return
+    yield _guarded("database", lambda: _database(app))
+    yield _guarded("repository", lambda: _repository(app))
+    project, problem = _project(app)
+    if project is None:
+        yield Check("project", "fail", problem)
+        return
+    yield _settings(project)
+    yield _agent(project)
+    yield Check("sandbox", "warn", "agents and tests run unconfined: the sandbox is not there yet")
+    yield _disk(app, project)
+    if test:
+        yield _guarded("tests", lambda: _tests(app, project))
+
+
+def _guarded(name: str, look: Callable[[], Check]) -> Check:
+    try:
+        return look()
+    except (DamascusError, TransientError) as err:
+        return Check(name, "fail", str(err))
+
+
+def _git() -> Check:
+    try:
+        told = subprocess.run(["git", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        return Check("git", "fail", "git is not installed, or not on the PATH. Install 2.38 or newer.")
+    found = re.search(r"(\d+)\.(\d+)", told)
+    version = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+    if version < OLDEST_GIT:
+        return Check("git", "fail", f"{told.strip()} is too old. Install 2.38 or newer.")
+    return Check("git", "ok", told.strip())
+
+
+def _database(app: "App") -> Check:
+    version = app.database.run(lambda c: c.info.server_version)
+    where = f"embedded, in {app.server.status().data}" if app.server else "at DAMASCUS_DATABASE_URL"
+    return Check("database", "ok", f"PostgreSQL {version // 10000}.{version % 10000}, {where}")
+
+
+def _repository(app: "App") -> Check:
+    from damascus.cli.init import found_in
+    from damascus.git.repository import Repository
+
+    repository = Repository.discover(Path.cwd())
+    main = found_in(repository, app.environ).main
+    return Check("repository", "ok", f"{repository.top}, lands on {main} at {repository.tip(main)[:7]}")
+
+
+def _project(app: "App") -> "tuple[Project | None, str]":
+    try:
+        return app.project(Path.cwd()), ""
+    except (DamascusError, TransientError) as err:
+        return None, str(err)
+
+
+def _settings(project: "Project") -> Check:
+    main = project.row.main_branch
+    if not project.on_main:
+        return Check(
+            "settings", "fail",
+            f"damascus.toml is not on {main}, so run would stop. Commit it there: git add damascus.toml && git commit "
+            "-m 'damascus: settings' -- damascus.toml",
+        )  # fmt: skip
+    if project.config_notice:
+        return Check("settings", "warn", project.config_notice)
+    return Check("settings", "ok", f"damascus.toml on {main} is valid")
+
+
+def _agent(project: "Project") -> Check:
+    agent = project.config.agent
+    if not agent.kind:
+        return Check(
+            "agent", "warn",
+            "none is named in damascus.toml. Set kind and command under [agent], or give them to run: "
+            "--agent command --agent-command ./my-agent",
+        )  # fmt: skip
+    if agent.kind != "command":
+        return Check("agent", "ok", agent.kind)
+    return _command_agent(project, agent.command)
+
+
+def _command_agent(project: "Project", command: str) -> Check:
+    try:
+        words = shlex.split(command)
+    except ValueError as err:
+        return Check("agent", "fail", f"the command {command!r} can't be split into words: {err}. Correct it.")
+    if not words:
+        return Check("agent", "fail", "kind is command, but no command is named. Set command under [agent].")
+    if shutil.which(words[0], path=None) or shutil.which(str(project.repository.top / words[0])):
+        return Check("agent", "ok", f"command: {command}")
+    return Check("agent", "fail", f"the program {words[0]} is not there or not executable. Correct [agent] command.")
+
+
+def _disk(app: "App", project: "Project") -> Check:
+    free = shutil.disk_usage(app.home).free // 2**20
+    reserve = project.config.limits.disk_reserve_mb
+    told = f"{free:,} MB free at {app.home}, reserve {reserve:,} MB"
+    if free < reserve:
+        return Check("disk", "fail", f"{told}: no slot would be filled. Free some, or lower [limits] disk_reserve_mb.")
+    return Check("disk", "ok", told)
+
+
+def _tests(app: "App", project: "Project") -> Check:
+    """Each CI command, or else the stack's own test command, on a clean checkout of main's tip."""
+    from damascus import stacks
+
+    mirror, main = project.mirror, project.row.main_branch
+    mirror.fetch(only=main)
+    tip = project.repository.tip(main)
+    listing = project.repository.git.out("ls-tree", "-r", "-z", "--name-only", tip).split("\0")
+    command = stacks.default_command(listing)
+    jobs = dict(project.config.ci.jobs) or ({"test": command} if command else {})
+    if not jobs:
+        return Check("tests", "warn", "no test command is known here. Name one under [ci.jobs] in damascus.toml.")
+    for name, words in jobs.items():
+        if problem := _run(app, project, name, words):
+            return Check("tests", "fail", problem)
+    return Check("tests", "ok", f"green on a clean checkout of {tip[:7]}: " + "; ".join(jobs.values()))
+
+
+def _run(app: "App", project: "Project", name: str, command: str) -> str | None:
+    from damascus.domain.ports import Job
+
+    tree = project.mirror.tree(project.repository.tip(project.row.main_branch))
+    log = project.folder / "doctor" / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    done = _runner(app, project).run(Job(tree, command, project.config.test.timeout_seconds, "doctor", log))
+    if done.green:
+        return None
+    how = "timed out" if done.timed_out else f"exited {done.exit_code}"
+    counted = f", {done.passed} passed and {done.failed} failed" if done.counted else ""
+    return f"{command} {how} on a clean checkout of main{counted}. No story can pass before this does. See {log}"
+
+
+def _runner(app: "App", project: "Project") -> "EvidenceRunner":
+    """The same set-up and the same clean checkout that a story's tests get."""
+    from damascus.app import make_tools
+    from damascus.engine.tools import nothing
+    from damascus.gates.evidence import CleanRunner
+
+    tools = make_tools(app, project, None, lambda: False, nothing)
+
+    def prepare(checkout: Path) -> Mapping[str, str]:
+        tools.prepare_checkout(checkout)
+        return {}
+
+    return CleanRunner(project.mirror, project.folder / "checkouts", prepare)

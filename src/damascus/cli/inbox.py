@@ -1,0 +1,68 @@
+"""damascus inbox: what only a person can decide."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from damascus.cli.opened import opened
+from damascus.cli.say import as_json as print_json
+from damascus.cli.say import next_step, say, styled, wrapped
+
+if TYPE_CHECKING:
+    from damascus.app import Project
+    from damascus.store.db import Row
+
+
+def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """The questions that only a person can answer, the most urgent first.
+
+    \b
+    Example:  damascus inbox
+    """
+    db, project = opened()
+    found = db.all("open_issues", project=project.row.id)
+    if as_json:
+        print_json({"issues": [_published(issue) for issue in found]})
+        return
+    for issue in found:
+        _say(issue, project)
+    first = found[0] if found else None
+    next_step(f"damascus answer {first['id']} {_choice(first)}" if first else "nothing needs you: damascus status")
+
+
+def _published(issue: "Row") -> dict[str, Any]:
+    kept = ("id", "story_id", "title", "question", "options", "owner", "created_at", "phase", "attempts",
+            "budget_cycles", "last_verdict", "last_feedback", "priority")  # fmt: skip
+    return {key: issue[key] for key in kept}
+
+
+def _choice(issue: "Row") -> str:
+    return "1" if issue["options"] else "TEXT"
+
+
+def _say(issue: "Row", project: "Project") -> None:
+    from damascus.cli.words import one_line
+
+    story = issue["story_id"]
+    about = f"{story}  {one_line(issue['title'])}{_state(issue)}" if story else "the project"
+    say(f"{styled(str(issue['id']), 'bold')}  {about}")
+    say(wrapped(f"asks: {issue['question']}", "    "))
+    if issue["options"]:
+        say(wrapped("   ".join(f"[{n}] {text}" for n, text in enumerate(issue["options"], 1)), "    "))
+    look = f"        look: damascus show {story}{_kept_at(project, story)}" if story else ""
+    say(f"    answer: damascus answer {issue['id']} {_choice(issue)}{look}")
+
+
+def _state(issue: "Row") -> str:
+    from damascus.cli.words import listed
+
+    failing = (issue["last_feedback"] or {}).get("failing_tests") or []
+    tries = (
+        f" · {issue['phase']} after {issue['attempts']} of {issue['budget_cycles']} tries" if issue["attempts"] else ""
+    )
+    return tries + (f", red: {listed(failing, 2)}" if failing else "")
+
+
+def _kept_at(project: "Project", story: str) -> str:
+    workspace = project.worktrees / story
+    return f", workspace kept at {workspace}" if workspace.exists() else ""

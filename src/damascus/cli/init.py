@@ -1,0 +1,146 @@
+"""damascus init: a git repository becomes a project."""
+
+import os
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from damascus.cli.opened import open_app
+from damascus.cli.say import next_step, say
+from damascus.domain.errors import DamascusError
+
+if TYPE_CHECKING:
+    from damascus.git.repository import Repository
+
+FILE = "damascus.toml"
+MESSAGE = "damascus: settings"
+TEXT = """\
+# How stories of this repository are built and judged. Every key has a default (docs/config.md).
+# Damascus reads this file from {main}: what is not committed there does not hold.
+
+[project]
+name = {name}
+
+[ci.jobs]
+# Commands that must pass on every story's commit. Default: one job `test`, the story's own Test Command.
+# test = {command}
+
+[workspace]
+# A command that prepares a fresh checkout (cached by your lock files), and untracked files it needs.
+# setup = "make deps"
+# copy = [".env.test"]
+
+[agent]
+# Any executable can be an agent (docs/howto/agent.md).
+# kind = "command"
+# command = "./my-agent"
+"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the repository says of itself."""
+
+    main: str
+    stacks: tuple[str, ...]
+    command: str | None
+
+    def told(self) -> str:
+        stack = " and ".join(self.stacks) or "no stack we know"
+        tests = f"tests run by: {self.command}" if self.command else "no test command we know; each spec names its own"
+        return f"{stack}, lands on {self.main}, {tests}"
+
+
+def init(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    commit: Annotated[
+        bool, typer.Option("--commit", help="Commit damascus.toml, and only it, on the main branch.")
+    ] = False,
+) -> None:
+    """Make the git repository of this folder a project: finds its main branch, stack and tests, writes damascus.toml.
+
+    \b
+    Example:  damascus init --yes --commit
+    """
+    from damascus.git.repository import Repository
+
+    app = open_app()
+    repository = Repository.discover(Path.cwd())
+    found = found_in(repository, app.environ)
+    say(f"{repository.top.name}: {found.told()}")
+    file = repository.top / FILE
+    if not file.exists() and not yes and sys.stdin.isatty() and not typer.confirm(f"Write {FILE}?", default=True):
+        raise DamascusError("nothing was changed.")
+    app.init_project(Path.cwd())
+    say(f"{FILE}: {_written(file, repository, found)}")
+    _bring_to_main(repository, found.main, commit)
+    next_step("damascus add SPEC…   (docs/spec.md), and before the first story: damascus doctor --test")
+
+
+def found_in(repository: "Repository", environ: dict[str, str]) -> Found:
+    from damascus import stacks
+    from damascus.domain.config import parse_config
+
+    file = repository.top / FILE
+    config = parse_config(file.read_text("utf-8", errors="replace") if file.is_file() else "", environ)
+    main = repository.main_branch(config.project.main_branch)
+    repository.refuse_unsupported(main, config.project.branch_prefix)
+    listing = repository.git.out("ls-tree", "-r", "-z", "--name-only", f"refs/heads/{main}").split("\0")
+    names = tuple(stack.name for stack in stacks.detect(listing))
+    return Found(main, names, stacks.default_command(listing))
+
+
+def _written(file: Path, repository: "Repository", found: Found) -> str:
+    """An existing file is the user's: it is kept as it is."""
+    import json
+
+    from damascus.domain.config import parse_config
+
+    if file.exists():
+        return "kept as it is"
+    name = json.dumps(repository.top.name, ensure_ascii=False)
+    command = json.dumps(found.command or "make test", ensure_ascii=False)
+    text = TEXT.format(main=found.main, name=name, command=command)
+    parse_config(text)
+    file.write_text(text, "utf-8")
+    return "written"
+
+
+def _bring_to_main(repository: "Repository", main: str, commit: bool) -> None:
+    from damascus.app import read_at
+
+    local = (repository.top / FILE).read_bytes()
+    if read_at(repository, repository.tip(main), FILE) == local:
+        say(f"{FILE} is on {main}.")
+        return
+    here = repository.checked_out_at(main)
+    if commit and here is not None and here.resolve() == repository.top.resolve():
+        _commit(repository)
+        say(f"{FILE} is committed on {main}.")
+        return
+    steps = [*([] if here is not None else [f"git switch {shlex.quote(main)}"]), *_commands()]
+    say(f"{FILE} is not on {main} yet, and only there it holds. Commit it: {' && '.join(steps)}")
+
+
+def _commands() -> list[str]:
+    return [f"git add {FILE}", f"git commit -m {shlex.quote(MESSAGE)} -- {FILE}"]
+
+
+def _commit(repository: "Repository") -> None:
+    """The user's git, with the user's identity and hooks; only this file, whatever else is staged."""
+    for words in (["add", "--", FILE], ["commit", "--quiet", "-m", MESSAGE, "--", FILE]):
+        done = subprocess.run(
+            ["git", *words], cwd=repository.top, capture_output=True, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        )  # fmt: skip
+        if done.returncode != 0:
+            why = " ".join((done.stderr or done.stdout).split())[-300:]
+            raise DamascusError(
+                f"git could not commit {FILE}: {why} Cure that, then: {' && '.join(_commands())}. "
+                "The project is registered and the file written."
+            )

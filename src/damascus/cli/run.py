@@ -1,0 +1,136 @@
+"""damascus run: work the current folder's project."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from datetime import datetime
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from damascus.cli.opened import open_app, open_project
+from damascus.cli.say import next_step, say
+from damascus.domain.errors import DamascusError
+
+if TYPE_CHECKING:
+    from damascus.app import App, Choice, Project
+    from damascus.engine.worker import Worker
+
+TICK = 0.25
+
+
+def run(
+    until_idle: Annotated[
+        bool, typer.Option("--until-idle", help="End when nothing can move without a person.")
+    ] = False,
+    slots: Annotated[int | None, typer.Option("--slots", min=1, max=64, help="Stories at once.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", metavar="KIND", help="command or scripted.")] = None,
+    agent_command: Annotated[
+        str | None, typer.Option("--agent-command", metavar="CMD", help="The agent's command, or its script.")
+    ] = None,
+) -> int:
+    """Work the queue of this project until Ctrl-C (once: stop agents and save their work; twice: at once).
+
+    Exit 0 when every story is done, 1 when one is blocked.
+
+    \b
+    Example:  damascus run --until-idle --agent command --agent-command ./my-agent
+    """
+    from damascus.app import Choice
+
+    app = open_app()
+    project = open_project(app)
+    refuse_config_off_main(project)
+    choice = Choice(slots, agent, agent_command, until_idle)
+    worker = start(app, project, choice)
+    played_by = worker.tools.agent.name if worker.tools.agent else "no"
+    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by} agent, unconfined · local forge"
+    work(app, project, worker, title)
+    return _summary(app, project, worker)
+
+
+def start(app: "App", project: "Project", choice: "Choice") -> "Worker":
+    from damascus.app import make_worker
+
+    return make_worker(app, project, choice)
+
+
+def refuse_config_off_main(project: "Project") -> None:
+    """The rules come from main: without damascus.toml there nothing is run."""
+    if project.on_main:
+        return
+    main = project.row.main_branch
+    raise DamascusError(
+        f"damascus.toml is not on {main} yet, and the rules come from {main}. Commit it there:\n"
+        f"git switch {main} && git add damascus.toml && git commit -m 'Set up Damascus' -- damascus.toml"
+    )
+
+
+def work(app: "App", project: "Project", worker: "Worker", title: str) -> None:
+    """Run the worker in this thread, with the progress display and both meanings of Ctrl-C."""
+    from damascus.cli.live import Progress
+    from damascus.cli.status import look
+
+    began = datetime.now().astimezone()
+    with Progress(lambda: look(app, project, since=began), title=title) as progress:
+        restore = _catch_signals(worker)
+        try:
+            worker.run(_throttled(progress.tick, worker))
+            progress.tick()
+        finally:
+            restore()
+
+
+def _throttled(tick: Callable[[], None], worker: "Worker") -> Callable[[], None]:
+    last = 0.0
+    told: str | None = None
+
+    def perhaps() -> None:
+        nonlocal last, told
+        if worker.paused and worker.paused != told:
+            print(f"note: {worker.paused}", file=sys.stderr)
+        told = worker.paused
+        if time.monotonic() - last >= TICK:
+            tick()
+            last = time.monotonic()
+
+    return perhaps
+
+
+def _catch_signals(worker: "Worker") -> Callable[[], None]:
+    def asked(number: int, frame: FrameType | None) -> None:
+        worker.stop()
+        if worker.stop_requests == 1:
+            print("stopping: agents are stopped and their work saved (again to stop at once)", file=sys.stderr)
+        else:
+            import os
+
+            os._exit(130)
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    return restore
+
+
+def _summary(app: "App", project: "Project", worker: "Worker") -> int:
+    counts = {
+        row["phase"]: row["n"]
+        for row in app.database.run(
+            lambda c: c.execute(
+                "SELECT phase, count(*) AS n FROM work_items WHERE project_id = %s GROUP BY phase", (project.row.id,)
+            ).fetchall()
+        )
+    }
+    done, blocked = counts.pop("done", 0), counts.get("blocked", 0)
+    rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
+    say(f"{done} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
+    next_step("damascus inbox" if blocked else "damascus status --all")
+    if worker.stop_requests:
+        return 130
+    return 1 if blocked else 0

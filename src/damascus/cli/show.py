@@ -1,0 +1,127 @@
+"""damascus show: one story, its numbers and what happened step by step."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from damascus.cli.opened import opened
+from damascus.cli.say import as_json as print_json
+from damascus.cli.say import next_step, say, table, wrapped
+
+if TYPE_CHECKING:
+    from damascus.app import Project
+    from damascus.store.db import Row
+    from damascus.store.views import StoryRow
+
+
+def show(
+    story: Annotated[str, typer.Argument(help="The story's id.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """One story: its row, its questions, and what happened step by step.
+
+    \b
+    Example:  damascus show S-21
+    """
+    from damascus.store import views
+
+    db, project = opened()
+    row = views.story_row(db, project.row, story)
+    whole = views.whole_row(db, project.row, story)
+    steps, issues = views.journal(db, row.id), views.issues(db, row.id)
+    if as_json:
+        print_json(_published(row, whole, steps, issues))
+        return
+    say(f"{row.story_id}  {row.title}")
+    _say_facts(row, whole, project)
+    _say_feedback(row)
+    _say_issues(issues)
+    _say_steps(row, steps)
+    next_step(f"damascus why {row.story_id}, damascus logs {row.story_id}, damascus receipt {row.story_id}")
+
+
+def _published(row: "StoryRow", whole: "Row", steps: "list[Row]", issues: "list[Row]") -> dict[str, Any]:
+    from damascus.cli.status import item
+
+    kept = ("spec_path", "spec_hash", "file_scope", "candidate", "run_no", "claims", "rescues", "priority", "rough",
+            "answers", "created_at", "first_attempted_at", "resume_phase")  # fmt: skip
+    more = {key: whole[key] for key in kept}
+    return {**item(row), **more, "spec": bytes(whole["spec"]), "steps": steps, "issues": issues}
+
+
+def _say_facts(row: "StoryRow", whole: "Row", project: "Project") -> None:
+    from damascus.cli.now import now, tries
+    from damascus.cli.words import between, pull
+    from damascus.domain.ids import short
+
+    facts = [
+        ("phase", f"{row.phase} ({row.status}): {now(row)}"),
+        ("try", f"{tries(row)}, {row.claims} claims, run {row.run_no}"),
+        ("scope", ", ".join(row.file_scope) or "not yet known"),
+        ("spec", f"{whole['spec_path']} ({whole['spec_hash'][:12]})"),
+        ("branch", f"{row.branch}, base {short(row.base_commit)}, candidate {short(whole['candidate'])}"),
+        ("pull", f"{pull(row.pr_url)} ({row.pr_url})" if row.pr_url else "none yet"),
+        ("added", f"{between(row.created_at, row.read_at)} ago"),
+    ]
+    workspace = project.worktrees / row.story_id
+    if workspace.exists():
+        facts.append(("workspace", str(workspace)))
+    for name, value in facts:
+        say(f"  {name:<10} {value}")
+
+
+def _say_feedback(row: "StoryRow") -> None:
+    feedback = row.last_feedback or {}
+    if row.last_verdict:
+        say(wrapped(f"last verdict: {row.last_verdict}. {feedback.get('message') or ''}", "  "))
+    for key in ("failing_tests", "requirements", "files_changed", "out_of_scope", "touches_stories"):
+        if feedback.get(key):
+            say(wrapped(f"{key.replace('_', ' ')}: {', '.join(feedback[key])}", "  "))
+
+
+def _say_issues(issues: "list[Row]") -> None:
+    for issue in issues:
+        answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: damascus answer {issue['id']} …"
+        say(wrapped(f"question {issue['id']}: {issue['question']} ({answer})", "  "))
+
+
+def _say_steps(row: "StoryRow", steps: "list[Row]") -> None:
+    from damascus.cli.words import clock
+
+    if not steps:
+        say("  no step has been taken yet")
+        return
+    lines = [
+        (f"run {s['run_no']}", s["phase"], s["step"], clock(s["started_at"], row.read_at), _took(s), _told(s))
+        for s in steps
+    ]
+    say()
+    for line in table(("run", "phase", "step", "at", "took", "came to"), lines, shrink=(5,)):
+        say("  " + line)
+
+
+def _took(step: "Row") -> str:
+    from damascus.cli.words import between
+
+    return between(step["started_at"], step["done_at"]) if step["done_at"] else "not done"
+
+
+def _told(step: "Row") -> str:
+    """The part of a step's result that a person looks for."""
+    from damascus.domain.ids import short
+
+    out = step["output"] if isinstance(step["output"], dict) else {}
+    if "results" in out:
+        found = [f["message"] for result in out["results"] for f in result.get("findings", [])]
+        return found[0] if found else "passed: " + ", ".join(result["gate"] for result in out["results"])
+    if "jobs" in out:
+        return ", ".join(f"{job['name']} {job['state']}" for job in out["jobs"])
+    if out.get("conflicting_files"):
+        return "conflict in " + ", ".join(out["conflicting_files"])
+    if "files_changed" in out:
+        return f"exit {out.get('exit_code')}, {len(out['files_changed'])} files, commit {short(out.get('commit'))}"
+    for key in ("message", "url", "problem", "commit", "base"):
+        if out.get(key):
+            value = str(out[key])
+            return short(value) if key in ("commit", "base") else value
+    return ""

@@ -1,0 +1,298 @@
+"""What the engine relies on in any forge. A new adapter subclasses ForgeContract and gives it a `world`.
+
+Fencing, one pull per branch and guarded landing are what keeps a killed or sleeping worker from doing harm, so each
+is tried with a rival at work, and the fence also with a control: without it the zombie wins.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from damascus.domain.ids import Sha
+from damascus.domain.ports import Forge, Job, Push, RemoteRefs, Stale
+
+FENCE = "refs/damascus/fence/6f1c1c1e-0000-4000-8000-000000000001"
+NOBODY = Sha("0123456789012345678901234567890123456789")
+
+
+class ForgeWorld(ABC):
+    """A forge with a project on it, and the ways to act past it."""
+
+    forge: Forge
+    logs: Path
+
+    @abstractmethod
+    def another_worker(self) -> Forge:
+        """The same forge as another process sees it."""
+
+    @abstractmethod
+    def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
+        """A candidate, on main's tip if no base is given; the forge has it once it is pushed."""
+
+    @abstractmethod
+    def main(self) -> Sha:
+        """Main, looked at past the forge."""
+
+    @abstractmethod
+    def person_commits(self, files: Mapping[str, str]) -> Sha:
+        """Somebody else moves main."""
+
+    @abstractmethod
+    def push_without_fence(self, branch: str, commit: Sha, was: Sha) -> None:
+        """The control: what a worker with no fence would do."""
+
+    def pushed(self, branch: str, files: Mapping[str, str] | None = None, fence_ref: str = FENCE) -> Sha:
+        commit = self.commit(files or {"story.py": "x = 1\n"})
+        was = self.forge.remote_refs(branch, fence_ref)
+        self.forge.push(Push(branch, commit, fence_ref, was.branch, was.fence))
+        return commit
+
+    def job(self, command: str, timeout: float = 30.0) -> Job:
+        return Job(tree=NOBODY, command=command, timeout=timeout, label="ci", log=self.logs / "ci.log")
+
+
+class ForgeContract:
+    """Inherit and provide the fixture `world`."""
+
+    # ── main ──────────────────────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("X4")
+    def test_main_tip_follows_a_persons_commit(self, world: ForgeWorld) -> None:
+        assert world.forge.main_tip() == world.main()
+        moved = world.person_commits({"theirs.py": "1\n"})
+        assert world.forge.main_tip() == moved
+
+    @pytest.mark.req("F13", "X4")
+    def test_land_moves_main_to_exactly_the_commit(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        assert not world.forge.landed(new)
+        world.forge.land(old, new)
+        assert world.main() == new == world.forge.main_tip()
+        assert world.forge.landed(new) and world.forge.landed(old)
+
+    @pytest.mark.req("D20")
+    def test_land_a_second_time_does_nothing(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        world.forge.land(old, new)
+        world.forge.land(old, new)
+        on_top = world.person_commits({"theirs.py": "1\n"})
+        world.another_worker().land(old, new)
+        assert world.main() == on_top
+
+    @pytest.mark.req("F13")
+    def test_land_on_a_main_that_moved_is_stale(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        moved = world.person_commits({"theirs.py": "1\n"})
+        with pytest.raises(Stale):
+            world.forge.land(old, new)
+        assert world.main() == moved and not world.forge.landed(new)
+
+    @pytest.mark.req("X4")
+    def test_a_commit_that_nobody_knows_has_not_landed(self, world: ForgeWorld) -> None:
+        assert not world.forge.landed(NOBODY)
+
+    # ── push and fence ────────────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("D9", "F13")
+    def test_push_moves_branch_and_fence_together(self, world: ForgeWorld) -> None:
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(None, None)
+        first = world.pushed("feat/S-1")
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(first, first)
+        second = world.pushed("feat/S-1", {"story.py": "x = 2\n"})
+        assert world.another_worker().remote_refs("feat/S-1", FENCE) == RemoteRefs(second, second)
+
+    @pytest.mark.req("D20")
+    def test_a_push_that_is_there_already_is_found(self, world: ForgeWorld) -> None:
+        """Killed between the push and its record: the next one pushes the same with what it knew."""
+        commit = world.pushed("feat/S-1")
+        world.another_worker().push(Push("feat/S-1", commit, FENCE, None, None))
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(commit, commit)
+
+    @pytest.mark.req("F13")
+    def test_a_branch_that_is_not_what_it_was_is_not_overwritten(self, world: ForgeWorld) -> None:
+        first, rival = world.pushed("feat/S-1"), world.commit({"rival.py": "1\n"})
+        for was in (None, rival):
+            with pytest.raises(Stale):
+                world.forge.push(Push("feat/S-1", rival, FENCE, was, first))
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(first, first)
+
+    @pytest.mark.req("F13")
+    def test_a_fence_that_is_not_what_it_was_keeps_the_branch_too(self, world: ForgeWorld) -> None:
+        first, rival = world.pushed("feat/S-1"), world.commit({"rival.py": "1\n"})
+        for was in (None, rival):
+            with pytest.raises(Stale):
+                world.forge.push(Push("feat/S-1", rival, FENCE, first, was))
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(first, first)
+
+    @pytest.mark.req("D20", "F13")
+    @pytest.mark.parametrize("pushed_before", [True, False])
+    def test_a_zombie_inside_its_push_loses_once_the_heir_has_planted(
+        self, world: ForgeWorld, pushed_before: bool
+    ) -> None:
+        """⚑ a fence moved only by pushes lets the zombie win"""
+        was = RemoteRefs(*[world.pushed("feat/S-1")] * 2) if pushed_before else RemoteRefs(None, None)
+        late = Push("feat/S-1", world.commit({"zombie.py": "1\n"}), FENCE, was.branch, was.fence)
+        heir = world.another_worker()
+        planted = heir.plant_fence(FENCE, was.fence, 2)
+        with pytest.raises(Stale):
+            world.forge.push(late)
+        assert heir.remote_refs("feat/S-1", FENCE) == RemoteRefs(was.branch, planted)
+        better = world.commit({"heir.py": "1\n"})
+        heir.push(Push("feat/S-1", better, FENCE, was.branch, planted))
+        with pytest.raises(Stale):
+            world.forge.push(late)
+        assert heir.remote_refs("feat/S-1", FENCE) == RemoteRefs(better, better)
+
+    @pytest.mark.req("D20")
+    def test_control_without_the_fence_the_zombie_would_win(self, world: ForgeWorld) -> None:
+        first, zombie = world.pushed("feat/S-1"), world.commit({"zombie.py": "1\n"})
+        world.another_worker().plant_fence(FENCE, first, 2)
+        world.push_without_fence("feat/S-1", zombie, first)
+        assert world.forge.remote_refs("feat/S-1", FENCE).branch == zombie
+
+    @pytest.mark.req("D20")
+    def test_of_two_heirs_one_plants(self, world: ForgeWorld) -> None:
+        planted = world.forge.plant_fence(FENCE, None, 2)
+        for was in (None, NOBODY):
+            with pytest.raises(Stale):
+                world.another_worker().plant_fence(FENCE, was, 3)
+        assert world.forge.remote_refs("feat/S-1", FENCE) == RemoteRefs(None, planted)
+        assert world.forge.plant_fence(FENCE, planted, 3) != planted
+
+    # ── pulls ─────────────────────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("D9")
+    def test_a_pull_has_head_base_title_body_and_url(self, world: ForgeWorld) -> None:
+        assert world.forge.find_pull("feat/S-1") is None
+        head = world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "a title", "the spec\n", head)
+        assert (pull.head, pull.base, pull.title, pull.body) == ("feat/S-1", "main", "a title", "the spec\n")
+        assert (pull.head_sha, pull.state, pull.merged_commit) == (head, "open", None)
+        assert pull.number > 0 and pull.url.endswith(f"/pulls/{pull.number}")
+        assert world.another_worker().find_pull("feat/S-1") == pull
+        assert world.forge.find_pull("feat/S-10") is None
+
+    @pytest.mark.req("D9", "D20")
+    def test_open_twice_is_one_pull_that_tells_the_newest(self, world: ForgeWorld) -> None:
+        first = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
+        head = world.pushed("feat/S-1", {"story.py": "x = 2\n"})
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and found.head_sha == head
+        again = world.another_worker().open_pull("feat/S-1", "t2", "b2", head)
+        assert (again.number, again.title, again.body, again.head_sha) == (first.number, "t2", "b2", head)
+        assert world.forge.find_pull("feat/S-1") == again
+
+    @pytest.mark.req("D20")
+    def test_eight_at_once_open_one(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1")
+        forges = [world.another_worker() for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            pulls = list(pool.map(lambda forge: forge.open_pull("feat/S-1", "t", "b", head), forges))
+        assert {pull.number for pull in pulls} == {pulls[0].number}
+        other = world.forge.open_pull("feat/S-2", "t", "b", world.pushed("feat/S-2", fence_ref=FENCE + "2"))
+        assert other.number == pulls[0].number + 1
+
+    @pytest.mark.req("D20")
+    def test_eight_branches_at_once_get_eight_numbers(self, world: ForgeWorld) -> None:
+        branches = [f"feat/S-{n}" for n in range(8)]
+        heads = [world.pushed(branch, fence_ref=f"{FENCE}-{branch[-1]}") for branch in branches]
+        forges = [world.another_worker() for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool:
+            pulls = list(pool.map(lambda n: forges[n].open_pull(branches[n], "t", "b", heads[n]), range(8)))
+        assert len({pull.number for pull in pulls}) == 8
+        assert [world.forge.find_pull(branch) for branch in branches] == pulls
+
+    @pytest.mark.req("D9")
+    def test_no_pull_for_a_branch_that_was_not_pushed(self, world: ForgeWorld) -> None:
+        with pytest.raises(LookupError):
+            world.forge.open_pull("feat/S-1", "t", "b", world.main())
+        assert world.forge.find_pull("feat/S-1") is None
+
+    @pytest.mark.req("D18")
+    def test_the_diff_is_against_where_the_branch_left_main(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1", {"story.py": "x = 1\n", "base.py": "changed\n"})
+        pull = world.forge.open_pull("feat/S-1", "t", "b", head)
+        world.person_commits({"theirs.py": "1\n"})
+        world.forge.main_tip()
+        assert {(file.path, file.status) for file in world.forge.diff(pull)} == {("story.py", "A"), ("base.py", "M")}
+
+    @pytest.mark.req("D20")
+    def test_a_comment_is_written_once_by_its_key(self, world: ForgeWorld) -> None:
+        pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
+        for key, text in (("receipt-1", "proved"), ("receipt-1", "proved"), ("ci-1", "green\nall")):
+            world.another_worker().comment(pull, key, text)
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and len(found.comments) == 2
+        assert "proved" in found.comments[0] and "green\nall" in found.comments[1]
+
+    @pytest.mark.req("D20")
+    def test_comments_at_once_are_all_kept(self, world: ForgeWorld) -> None:
+        pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
+        forges = [world.another_worker() for _ in range(6)]
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda n: forges[n].comment(pull, f"key-{n}", f"text {n}"), range(6)))
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and len(found.comments) == 6
+
+    @pytest.mark.req("X4", "D20")
+    def test_close_merged_once_and_found_after(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "t", "b", new)
+        world.forge.land(old, new)
+        world.forge.close_merged(pull, new)
+        world.another_worker().close_merged(pull, new)
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None
+        assert (found.number, found.state, found.merged_commit) == (pull.number, "merged", new)
+
+    @pytest.mark.req("D9")
+    def test_after_a_merge_the_next_pull_is_a_new_one(self, world: ForgeWorld) -> None:
+        first = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
+        world.forge.close_merged(first, Sha(first.head_sha))
+        second = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1", {"more.py": "1\n"}))
+        assert (second.number, second.state) == (first.number + 1, "open")
+        assert world.forge.find_pull("feat/S-1") == second
+        world.forge.comment(first, "late", "a word on the old one")
+        assert world.forge.find_pull("feat/S-1") == second
+
+    # ── CI ────────────────────────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("W1")
+    def test_each_job_has_its_state_on_the_pushed_commit(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1", {"story.py": "x = 1\n"})
+        jobs = {"test": world.job("grep -q 'x = 1' story.py"), "lint": world.job("echo no >&2; exit 3")}
+        run = world.forge.ci(head, jobs)
+        assert run.sha == head and run.run_id and run.finished
+        assert {job.name: job.state for job in run.jobs} == {"test": "success", "lint": "failure"}
+        assert run.green(["test"]) and not run.green(["test", "lint"])
+
+    @pytest.mark.req("W1")
+    def test_ci_sees_the_pushed_commit_and_no_other(self, world: ForgeWorld) -> None:
+        red = world.pushed("feat/S-1", {"story.py": "x = 1\n"})
+        green = world.pushed("feat/S-1", {"story.py": "x = 2\n"})
+        jobs = {"test": world.job("grep -q 'x = 2' story.py")}
+        assert not world.forge.ci(red, jobs).green(["test"])
+        assert world.forge.ci(green, jobs).green(["test"])
+
+    @pytest.mark.req("W1")
+    def test_a_job_past_its_time_has_failed(self, world: ForgeWorld) -> None:
+        run = world.forge.ci(world.pushed("feat/S-1"), {"test": world.job("cat /dev/zero > /dev/null", timeout=0.3)})
+        assert run.jobs[0].state == "failure" and not run.green(["test"])
+
+    @pytest.mark.req("W1")
+    def test_a_run_with_no_jobs_or_without_the_required_one_is_not_green(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1")
+        nothing = world.forge.ci(head, {})
+        assert not nothing.finished and not nothing.green(["test"]) and not nothing.green([])
+        assert not world.forge.ci(head, {"other": world.job("true")}).green(["test"])
+
+    @pytest.mark.req("W1")
+    def test_ci_is_known_by_full_sha_of_a_pushed_commit(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1")
+        with pytest.raises(ValueError, match="full commit id"):
+            world.forge.ci(Sha(head[:12]), {"test": world.job("true")})
+        with pytest.raises(LookupError):
+            world.forge.ci(NOBODY, {"test": world.job("true")})

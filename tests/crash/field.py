@@ -1,0 +1,169 @@
+"""A yard in which workers die: each a process of its own, forked from a server that has imported everything."""
+
+import json
+import multiprocessing
+import os
+import shlex
+import signal
+from functools import cache
+from multiprocessing.context import ForkServerContext
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from tests.crash.worker_process import Act, Orders, main
+from tests.waiting import eventually
+from tests.yard import CONFIG, Yard, story
+
+AGENT = """\
+log={log}
+echo "start $DAMASCUS_ROLE $$" >> $log
+name=$(basename "$PWD")
+if [ "$DAMASCUS_ROLE" = spec-refiner ]; then
+    {before}
+    cp {folder}/refined-$name.md "$(dirname "$DAMASCUS_BRIEF")/spec.md"
+else
+    mkdir -p tests
+    printf '# REQ-001\\ntest "$(sh %s.sh)" = "hello %s"\\n' "$name" "$name" > tests/test_$name.sh
+    {before}
+    echo "echo hello $name" > $name.sh
+fi
+echo "end $DAMASCUS_ROLE $$" >> $log
+"""
+ROUGH = "---\nstory: {name}\ntitle: Story {name}\n---\nSomething is wanted.\n"
+
+
+@cache
+def fork_server() -> ForkServerContext:
+    """A fork costs milliseconds where an interpreter with all imports costs most of a second."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.crash.worker_process", "tests.crash.warm_imports"])
+    return context
+
+
+def shell_story(name: str, **parts: Any) -> str:
+    scope = [f"{name}.sh", f"tests/test_{name}.sh"]
+    return story(name, **{"scope": scope, "command": f"sh tests/test_{name}.sh", **parts})
+
+
+class Field:
+    """One yard, one or more stories that say hello, and workers for it."""
+
+    def __init__(
+        self, folder: Path, url: str, *, config: str = "", files: dict[str, str] | None = None, before: str = ""
+    ) -> None:
+        refiner = CONFIG.replace("[agent]\n", "[agent]\nrefiner = true\n")
+        self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=refiner + config)
+        self.url = url
+        self.folder = folder
+        self.agent_log = folder / "agent.log"
+        self.agent = self.make_agent(before)
+        self.processes: list[WorkerProcess] = []
+
+    def make_agent(self, before: str = "", name: str = "agent") -> str:
+        """An instant agent as a shell script; `before` runs between its test and its code."""
+        path = self.folder / f"{name}.sh"
+        given = {"log": shlex.quote(str(self.agent_log)), "folder": shlex.quote(str(self.folder)), "before": before or ":"}
+        path.write_text(AGENT.format(**given))
+        return f"sh {path}"
+
+    def add(self, *names: str, rough: bool = False, **parts: Any) -> None:
+        for name in names:
+            whole = shell_story(name, **parts)
+            if rough:
+                (self.folder / f"refined-{name}.md").write_text(whole)
+            self.yard.add(ROUGH.format(name=name) if rough else whole, rough=rough)
+
+    # ── workers ───────────────────────────────────────────────────────────────────────────────────────
+
+    def start(self, *acts: Act, **how: Any) -> "WorkerProcess":
+        orders = Orders(self.folder, self.url, how.pop("agent", self.agent), acts, **how)
+        worker = WorkerProcess(self.folder, orders)
+        self.processes.append(worker)
+        return worker
+
+    def killed(self, *acts: Act, **how: Any) -> "WorkerProcess":
+        """Start a worker that must die by its own order, and wait for that."""
+        worker = self.start(*acts, **how)
+        code = worker.end()
+        assert code == -signal.SIGKILL, f"the worker ended with {code}, not by SIGKILL:\n{worker.told()}"
+        return worker
+
+    def finish(self, **how: Any) -> "WorkerProcess":
+        """A worker without orders works until nothing can move without a person."""
+        worker = self.start(**how)
+        code = worker.end()
+        assert code == 0, f"the worker ended with {code}:\n{worker.told()}"
+        return worker
+
+    def close(self) -> None:
+        for worker in self.processes:
+            worker.kill()
+        self.yard.db.close()
+
+    # ── what happened ─────────────────────────────────────────────────────────────────────────────────
+
+    def agent_lines(self, word: str, role: str = "code-implementer") -> int:
+        lines = self.agent_log.read_text().splitlines() if self.agent_log.exists() else []
+        return sum(line.startswith(f"{word} {role} ") for line in lines)
+
+    def pulls(self) -> list[dict[str, Any]]:
+        """Every pull request of the local forge, as its refs have it."""
+        git = self.yard.project.mirror.git
+        names = git.out("for-each-ref", "--format=%(objectname)", "refs/damascus/pulls/").split()
+        return [json.loads(git.out("cat-file", "blob", name)) for name in names]
+
+    def branch(self, name: str) -> str | None:
+        return self.yard.project.mirror.resolve(f"refs/heads/feat/{name}")
+
+    def commits_on_main(self, name: str) -> list[str]:
+        uuid = self.yard.item(name)["uuid"]
+        return self.yard.git("log", "--format=%H", f"--grep=Damascus-Item: {uuid}", "main").split()
+
+
+class WorkerProcess:
+    """A worker that can be looked at, waited for, stopped and killed."""
+
+    def __init__(self, folder: Path, orders: Orders) -> None:
+        self.folder = folder
+        self.process: BaseProcess = fork_server().Process(target=main, args=(orders,))
+        self.process.start()
+
+    @property
+    def pid(self) -> int:
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def end(self, timeout: float = 60.0) -> int | None:
+        self.process.join(timeout)
+        return self.process.exitcode
+
+    def kill(self) -> None:
+        if self.process.exitcode is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.process.join(10)
+
+    def signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def wait_stopped(self) -> None:
+        eventually(lambda: self.state() == "T", 30, f"worker {self.pid} to stop itself:\n{self.told()}")
+
+    def state(self) -> str:
+        """As /proc tells it: T for stopped."""
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][:1]
+        except OSError:
+            return "gone"
+
+    def moments(self, what: str = "reached") -> list[str]:
+        path = self.folder / f"moments-{self.pid}.txt"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line.partition(" ")[2] for line in lines if line.startswith(f"{what} ")]
+
+    def wait_for(self, moment: str, timeout: float = 30.0) -> None:
+        eventually(lambda: moment in self.moments(), timeout, f"{moment} in worker {self.pid}")
+
+    def told(self) -> str:
+        path = self.folder / f"worker-{self.pid}.log"
+        return (path.read_text()[-3000:] if path.exists() else "") + "\n".join(self.moments()[-5:])

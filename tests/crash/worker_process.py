@@ -1,0 +1,200 @@
+"""A worker in a process of its own that does as it is ordered: dies, stops or lets a person act at a named moment.
+
+Moments have names, so that one counter serves all: `push:after_effect` (a journal boundary), `command:red` (a command
+was started in that step), `forge:push` (right before the forge is called), `call:verify:120` (the 120th Python call
+inside the step), `call:*:9000` (of the whole slot). Nothing of the product is changed: boundaries, forge and process
+runner are what app.py hands over anyway.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from tests.yard import Yard
+
+from damascus.domain.ports import Push
+from damascus.engine.tools import nothing
+from damascus.engine.worker import Worker
+from damascus.system import process
+
+BEGINS = ("before", "after_intent")
+ENDS = ("after", "after_effect")
+
+
+@dataclass(frozen=True)
+class Act:
+    """At the `nth` time that the moment `when` comes: kill, stop or person."""
+
+    when: str
+    do: str = "kill"
+    nth: int = 1
+
+
+@dataclass(frozen=True)
+class Orders:
+    """All that the process is told."""
+
+    folder: Path
+    url: str
+    agent: str
+    acts: tuple[Act, ...] = ()
+    slots: int = 1
+    fence_off: bool = False
+    skew: float = 0.0
+    until_idle: bool = True
+    signals: bool = False
+
+
+def main(orders: Orders) -> None:
+    log = os.open(orders.folder / f"worker-{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    try:
+        if orders.skew:
+            shift_clocks(orders.skew)
+        work(orders)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(3)
+
+
+def work(orders: Orders) -> None:
+    yard = Yard(orders.folder, orders.url)
+    moments = Moments(yard, orders)
+    worker = yard.worker(orders.agent, slots=orders.slots, boundary=moments.boundary, until_idle=orders.until_idle)
+    forge: Any = WatchedForge(worker.tools.forge, moments.reached, orders.fence_off)
+    worker.tools = replace(worker.tools, forge=forge)
+    process.run = moments.watched_run(process.run)  # type: ignore[assignment]
+    if orders.signals:
+        obey_signals(worker)
+    worker.run(nothing)
+    moments.write("ended", "")
+
+
+def obey_signals(worker: Worker) -> None:
+    """As the `run` command does: the first asks, the second insists."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.stop())
+
+
+class Moments:
+    """Counts what happens and carries out the acts."""
+
+    def __init__(self, yard: Yard, orders: Orders) -> None:
+        self.yard = yard
+        self.acts = orders.acts
+        self.log = os.open(
+            orders.folder / f"moments-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
+        self._seen: Counter[str] = Counter()
+        self._calls: Counter[str] = Counter()
+        self._step = threading.local()
+        if any(act.when.startswith("call:*") for act in self.acts):
+            threading.setprofile(self._count_all)
+
+    def boundary(self, step: str, point: str) -> None:
+        if point in ENDS:
+            sys.setprofile(None)
+            self.write("calls", f"{step} {self._calls[step]}")
+        self._step.now = step
+        self.reached(f"{step}:{point}")
+        if point in BEGINS and any(act.when.startswith(("call:", "count")) for act in self.acts):
+            sys.setprofile(lambda *_: self._count(step))
+
+    def reached(self, when: str) -> None:
+        self._seen[when] += 1
+        self.write("reached", when)
+        for act in self.acts:
+            if act.when == when and act.nth == self._seen[when]:
+                self.perform(act)
+
+    def perform(self, act: Act) -> None:
+        self.write(act.do, f"{act.when} {act.nth}")
+        match act.do:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case "person":
+                self.yard.commit({"notes.txt": f"of a person at {act.when}\n"}, "a person's commit")
+
+    def write(self, what: str, text: str) -> None:
+        os.write(self.log, f"{what} {text}\n".encode())
+
+    def watched_run(self, real: Callable[..., process.Finished]) -> Callable[..., process.Finished]:
+        def run(*args: Any, **named: Any) -> process.Finished:
+            told = named.pop("started", process.ignore)
+
+            def started(identity: process.Identity) -> None:
+                told(identity)
+                self.reached(f"command:{getattr(self._step, 'now', '')}")
+
+            return real(*args, started=started, **named)
+
+        return run
+
+    def _count(self, step: str) -> None:
+        self._calls[step] += 1
+        self._act_at_call(step, self._calls[step])
+
+    def _count_all(self, frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and threading.current_thread().name.startswith("slot"):
+            self._calls["*"] += 1
+            self._act_at_call("*", self._calls["*"])
+
+    def _act_at_call(self, step: str, n: int) -> None:
+        for act in self.acts:
+            if act.when == f"call:{step}:{n}":
+                self.perform(act)
+
+
+class WatchedForge:
+    """The real forge; each call is a moment. With the fence off a push believes the fence that it finds."""
+
+    def __init__(self, real: Any, reached: Callable[[str], None], fence_off: bool) -> None:
+        self._real, self._reached, self._fence_off = real, reached, fence_off
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._real, name)
+        if not callable(found):
+            return found
+
+        def call(*args: Any, **named: Any) -> Any:
+            self._reached(f"forge:{name}")
+            return found(*args, **named)
+
+        return call
+
+    def push(self, push: Push) -> None:
+        self._reached("forge:push")
+        if self._fence_off:
+            push = replace(push, fence_was=self._real.remote_refs(push.branch, push.fence_ref).fence)
+        self._real.push(push)
+
+
+def shift_clocks(seconds: float) -> None:
+    """This process' idea of the time is wrong; the machine's, git's and the database's are not."""
+    import datetime as module
+
+    from damascus.engine import run
+
+    real_time, real = time.time, module.datetime
+
+    class Shifted(module.datetime):
+        @classmethod
+        def now(cls, tz: module.tzinfo | None = None) -> "Shifted":
+            return super().now(tz) + module.timedelta(seconds=seconds)
+
+    time.time = lambda: real_time() + seconds
+    run.datetime = Shifted  # type: ignore[misc]
+    assert real is not Shifted

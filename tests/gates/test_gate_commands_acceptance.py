@@ -1,0 +1,116 @@
+"""Gates commands and acceptance: the project's commands, and tests that no agent sees."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.gates.judging import CODE, PYTEST, PYTHON, TEST, Judging, archive, verdicts
+
+from damascus.domain.ports import Candidate, GateResult
+from damascus.domain.spec import Requirement
+from damascus.gates.acceptance import Acceptance, acceptance_command
+from damascus.gates.commands import Commands
+from damascus.gates.held_out import HeldOutFile
+
+HELD_OUT = (
+    "import pytest\nfrom src import add\n\n\n"
+    "def test_secret_name_req_001():\n    assert add(2, 2) == 4, 'hidden detail'\n\n\n"
+    "def test_other():\n    '''REQ-002'''\n    assert add(0, 0) == 0\n"
+)
+
+
+def candidate(judging: Judging, files: dict[str, str], held_out: bytes | None, command: str = PYTEST) -> Candidate:
+    needs = (Requirement("REQ-001", "adds"), Requirement("REQ-002", "zero"))
+    made = judging.candidate(files, command=command, requirements=needs, acceptance="acceptance/")
+    return replace(made, acceptance=held_out)
+
+
+def judged(folder: Path, code: str, held_out: bytes | None) -> GateResult:
+    judging = Judging.of(folder)
+    return Acceptance(judging.runner).check(candidate(judging, TEST | {"src.py": code}, held_out))
+
+
+@pytest.mark.req("X1")
+def test_a_candidate_that_meets_the_requirement_passes(tmp_path: Path) -> None:
+    result = judged(tmp_path, CODE["src.py"], archive({"test_held.py": HELD_OUT}))
+    assert result.findings == [] and result.evidence[0].exit_code == 0
+
+
+@pytest.mark.req("X1")
+def test_only_the_requirement_is_told(tmp_path: Path) -> None:
+    result = judged(tmp_path, "def add(a, b):\n    return 0\n", archive({"test_held.py": HELD_OUT}))
+    (finding,) = result.findings
+    assert finding.verdict == "acceptance_failed" and finding.requirements == ["REQ-001"]
+    assert (finding.tests, finding.paths, finding.output) == ([], [], "")
+    told = finding.model_dump_json()
+    assert not any(word in told for word in ("secret_name", "hidden", "test_held", "add("))
+    assert "hidden detail" in Path(result.evidence[0].log).read_text()
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize(
+    ("held_out", "requirements"),
+    [
+        (archive({"notes.md": "x"}), []),
+        (archive({"test_held.py": HELD_OUT.replace("import add", "import nothing")}), ["REQ-001", "REQ-002"]),
+        (archive({"test_held.py": "def test_x():\n    assert len('')\n"}), []),
+        (b"no tar", []),
+        (None, []),
+    ],
+    ids=["no test", "not collected", "no id", "junk", "missing"],
+)
+def test_what_did_not_run_has_not_passed(tmp_path: Path, held_out: bytes | None, requirements: list[str]) -> None:
+    result = judged(tmp_path, CODE["src.py"], held_out)
+    assert verdicts(result) == ["acceptance_failed"]
+    assert result.findings[0].requirements == requirements
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize(("script", "expected"), [("grep -q add src.py", []), ("exit 1", ["acceptance_failed"])])
+def test_a_run_script_is_judged_by_exit_code(tmp_path: Path, script: str, expected: list[str]) -> None:
+    result = judged(tmp_path, CODE["src.py"], archive({"run": f"#!/bin/sh\n{script}\n"}, executable=("run",)))
+    assert verdicts(result) == expected
+    assert result.unverified == ["acceptance: by exit code only"]
+
+
+@pytest.mark.req("X1")
+def test_code_that_ends_the_held_out_run_early_has_not_passed(tmp_path: Path) -> None:
+    result = judged(tmp_path, "import os\nos._exit(0)\n", archive({"test_held.py": HELD_OUT}))
+    assert verdicts(result) == ["acceptance_failed"]
+
+
+def test_a_spec_without_acceptance_has_nothing_to_judge(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    result = Acceptance(judging.runner).check(judging.candidate(CODE))
+    assert result.findings == [] and result.evidence == []
+
+
+@pytest.mark.parametrize(
+    ("test_command", "expected"),
+    [
+        (".venv/bin/python -m pytest", ".venv/bin/python -m pytest -q .damascus-acceptance"),
+        ("cd x && python3.12 -m unittest", "python3.12 -m pytest -q .damascus-acceptance"),
+        (".venv/bin/pytest -q", ".venv/bin/python -m pytest -q .damascus-acceptance"),
+        ("make test", "python3 -m pytest -q .damascus-acceptance"),
+    ],
+)
+def test_the_held_out_tests_run_with_the_same_python(test_command: str, expected: str) -> None:
+    assert acceptance_command([HeldOutFile("test_a.py", b"", False)], test_command) == expected
+
+
+def test_every_command_of_the_base_must_exit_0(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    config = f'[gates.commands]\nlint = "{PYTHON} -m py_compile src.py"\ntypes = "echo wrong type; exit 3"\n"a/b" = "exit 127"'
+    result = Commands(judging.runner).check(judging.candidate(CODE, config=config))
+    assert [(finding.gate, finding.verdict.value) for finding in result.findings] == [
+        ("types", "command_failed"),
+        ("a/b", "command_failed"),
+    ]
+    assert "wrong type" in result.findings[0].output
+    assert [evidence.exit_code for evidence in result.evidence] == [0, 3, 127]
+
+
+def test_a_command_that_runs_no_test_has_not_passed(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    config = f'[gates.commands]\nslow = "{PYTHON} -m pytest -q -k nothing tests; exit 0"'
+    assert verdicts(Commands(judging.runner).check(judging.candidate(CODE, config=config))) == ["command_failed"]

@@ -1,0 +1,121 @@
+"""Gate requirements: each REQ id is named by a test that was red and is green."""
+
+from pathlib import Path
+
+import pytest
+from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
+
+from damascus.domain.spec import Requirement
+from damascus.gates.requirements import Requirements, names_requirement
+
+
+def source(head: str, body: str = "assert add(1, 2) == 3") -> dict[str, str]:
+    return {"tests/test_add.py": f"import pytest\nfrom src import add\n\n{head}\n    {body}\n"}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "head",
+    [
+        "def test_req_001_adds():",
+        "def test_REQ_001():",
+        '@pytest.mark.req("REQ-001")\ndef test_adds():',
+        'def test_adds():\n    """Adds (req-001)."""',
+        '@pytest.mark.parametrize("x", [1], ids=["REQ-001"])\ndef test_adds(x):',
+    ],
+)
+def test_named_by_name_marker_or_docstring(tmp_path: Path, head: str) -> None:
+    judging = Judging.of(tmp_path)
+    result = judging.requirements(judging.candidate(CODE | source(head)), "REQ-001")
+    assert (result.findings, result.unverified) == ([], [])
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "files",
+    [
+        source("def test_adds():"),
+        source("def test_req_0011():"),
+        source("def test_other(): assert add(1, 2)\n\n@pytest.mark.skip\ndef test_req_001():"),
+        source("def test_other(): assert add(1, 2)\n\n@pytest.mark.xfail\ndef test_req_001():"),
+        source("def test_other(): assert add(1, 2)\n\ndef test_req_001():", "pass"),
+        source("def test_other(): assert add(1, 2)\n\n# REQ-001\ndef test_x():"),
+    ],
+    ids=["not named", "another id", "skipped", "xfail", "empty", "comment"],
+)
+def test_an_untested_requirement_is_named(tmp_path: Path, files: dict[str, str]) -> None:
+    judging = Judging.of(tmp_path)
+    result = judging.requirements(judging.candidate(CODE | files), "REQ-001")
+    assert verdicts(result) == ["requirement_untested"]
+    assert result.findings[0].requirements == ["REQ-001"]
+
+
+@pytest.mark.req("D7")
+def test_a_test_that_was_green_before_proves_nothing_new(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, BASE | {"tests/test_was.py": "def test_req_002():\n    assert len('a') == 1\n"})
+    result = judging.requirements(judging.candidate(CODE | TEST), "REQ-001", "REQ-002")
+    assert result.findings[0].requirements == ["REQ-002"]
+    refactor = judging.candidate({"src.py": "x = 1\n"}, kind=Kind.REFACTOR)
+    assert judging.requirements(refactor, "REQ-002").findings == []
+
+
+def test_a_spec_without_requirements_says_so(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    result = Requirements(judging.runner).check(judging.candidate(CODE | TEST))
+    assert result.findings == [] and result.unverified == ["requirements: the spec names none"]
+
+
+def test_what_is_not_due_yet_is_listed(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    needs = (Requirement("REQ-009", "later", "FUTURE"),)
+    result = Requirements(judging.runner).check(judging.candidate(CODE | TEST, requirements=needs))
+    assert result.findings == [] and result.unverified == ["REQ-009: tagged FUTURE"]
+
+
+@pytest.mark.req("D7")
+def test_unittest_proves_by_what_failed_before_and_no_skip_now(tmp_path: Path) -> None:
+    unit = (
+        "import unittest\nfrom src import add\n\n\nclass A(unittest.TestCase):\n"
+        '    def test_adds(self):\n        """REQ-001"""\n        self.assertEqual(add(1, 2), 3)\n'
+    )
+    judging = Judging.of(tmp_path, {"README.md": "x"})
+    candidate = judging.candidate(CODE | {"tests/test_add.py": unit}, command=UNITTEST)
+    result = judging.requirements(candidate, "REQ-001", "REQ-002")
+    assert result.unverified == [] and result.findings[0].requirements == ["REQ-002"]
+
+
+@pytest.mark.req("D7")
+def test_without_single_tests_the_text_is_looked_at_and_listed_as_unverified(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    script = {"tests/check.sh": "# REQ-001: adds\ngrep -q add src.py\n"}
+    candidate = judging.candidate(CODE | script, command="sh tests/check.sh")
+    result = judging.requirements(candidate, "REQ-001", "REQ-002")
+    assert result.unverified == ["REQ-001: named in tests/check.sh, red to green by exit code only"]
+    assert result.findings[0].requirements == ["REQ-002"]
+
+
+def test_the_name_that_a_process_tells_is_not_believed(tmp_path: Path) -> None:
+    """A plugin of the test's own could call any test REQ-001; the source does not."""
+    files = source("def test_adds():") | {
+        "tests/test_add.py": (
+            "from src import add\n\ndef test_adds(record_xml_attribute):\n"
+            "    record_xml_attribute('name', 'test_req_001')\n    assert add(1, 2) == 3\n"
+        )
+    }
+    judging = Judging.of(tmp_path)
+    assert verdicts(judging.requirements(judging.candidate(CODE | files), "REQ-001")) == ["requirement_untested"]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("REQ-001", True), ("test_req_001_x", True), ("TestREQ_001", True), ("REQ-0010", False), ("REQ001", False)],
+)
+def test_how_an_id_may_be_written(text: str, named: bool) -> None:
+    assert names_requirement(text, "REQ-001") is named
+
+
+def test_pytest_run_in_a_folder_below_finds_its_sources(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    files = {"back/src.py": CODE["src.py"], "back/pytest.ini": "[pytest]\n", "back/tests/test_add.py": TEST["tests/test_add.py"]}
+    candidate = judging.candidate(files, command=f"cd back && {PYTHON} -m pytest -q", scope=("back/pytest.ini", "back/"))
+    assert judging.requirements(candidate, "REQ-001").findings == []
