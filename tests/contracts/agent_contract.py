@@ -23,6 +23,19 @@ BRIEF_KEYS = {
 }  # fmt: skip
 
 
+JUNK = {
+    "empty": "",
+    "cut": "{",
+    "list": "[]",
+    "null": "null",
+    "text": '"text"',
+    "wrong type": '{"status": 3}',
+    "NUL": "\0" * 10,
+    "deep": "[" * 100_000,
+    "large": '{"summary": "' + "x" * 1_000_001 + '"}',
+}
+
+
 @dataclass(frozen=True)
 class Behaviour:
     """What the agent of a test does."""
@@ -64,14 +77,18 @@ class AgentContract:
 
     @pytest.fixture
     def act(self, make: Make, workspace: Path, tmp_path: Path) -> Callable[..., AgentRun]:
-        def act(behaviour: Behaviour, prompt: str = "Do it.", timeout: float = 20.0, stopping: Callable[[], bool] = never,
-                brief: Brief | None = None) -> AgentRun:  # fmt: skip
+        def act(
+            behaviour: Behaviour,
+            prompt: str = "Do it.",
+            timeout: float = 20.0,
+            stopping: Callable[[], bool] = never,
+        ) -> AgentRun:
             runs = tmp_path / "runs"
             watch = Watch(
                 prompt=prompt, brief_file=runs / "brief.json", report_file=runs / "report.json",
                 transcript=runs / "transcript.log", timeout=timeout, stopping=stopping, started=lambda _: None,
             )  # fmt: skip
-            return make(behaviour, tmp_path / "agent").run(brief or a_brief(), workspace, watch)
+            return make(behaviour, tmp_path / "agent").run(a_brief(), workspace, watch)
 
         return act
 
@@ -118,11 +135,7 @@ class AgentContract:
         assert run.report.summary == "ab"
         assert run.report.claims == {"tests": 3, "odd": None}
 
-    @pytest.mark.parametrize(
-        "junk",
-        ["", "{", "[]", "null", '"text"', '{"status": 3}', "\0" * 10, "[" * 100_000, '{"summary": "' + "x" * 1_000_001 + '"}'],
-        ids=["empty", "cut", "list", "null", "text", "type", "nul", "deep", "large"],
-    )  # fmt: skip
+    @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
     def test_a_junk_report_is_no_report(self, act: Callable[..., AgentRun], junk: str) -> None:
         run = act(Behaviour(report=junk))
         assert (run.exit_code, run.report) == (0, None)

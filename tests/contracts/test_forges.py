@@ -134,3 +134,27 @@ class TestLocal(ForgeContract):
         assert world.pushed("feat/S-1", {"more.py": "1\n"}) == world.forge.remote_refs("feat/S-1", FENCE).fence
         again = world.forge.open_pull("feat/S-1", "t", "b", Sha(pull.head_sha))
         assert again.number == pull.number and again.head_sha != pull.head_sha
+
+    @pytest.mark.req("D20")
+    def test_a_pull_whose_transaction_was_killed_half_way_is_adopted(self, world: LocalWorld) -> None:
+        """Git moves the refs of a transaction one after the other: a kill can leave some."""
+        head = world.pushed("feat/S-1")
+        first = world.forge.open_pull("feat/S-1", "t", "b", head)
+        world.mirror.git.run("update-ref", "-d", "refs/damascus/pull-of/feat/S-1")
+        world.mirror.git.run("update-ref", "-d", "refs/damascus/last-pull")
+        other = world.forge.open_pull("feat/S-2", "t", "b", world.pushed("feat/S-2", fence_ref=FENCE + "2"))
+        assert other.number == first.number + 1
+        world.mirror.git.run("update-ref", "-d", "refs/damascus/last-pull")
+        assert world.forge.open_pull("feat/S-1", "t", "b", head).number == first.number
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and found.number == first.number
+
+    @pytest.mark.req("D20")
+    def test_a_comment_whose_transaction_was_killed_half_way_is_finished(self, world: LocalWorld) -> None:
+        pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
+        before = world.mirror.resolve("refs/damascus/pull-of/feat/S-1")
+        world.forge.comment(pull, "k", "text")
+        world.mirror.git.run("update-ref", "refs/damascus/pull-of/feat/S-1", str(before))
+        world.another_worker().comment(pull, "k", "text")
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and found.comments == ["text"]

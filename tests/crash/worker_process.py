@@ -78,7 +78,7 @@ def work(orders: Orders) -> None:
     if orders.signals:
         obey_signals(worker)
     worker.run(nothing)
-    moments.write("ended", "")
+    moments.write("calls", f"* {moments.calls['*']}")
 
 
 def obey_signals(worker: Worker) -> None:
@@ -97,19 +97,21 @@ class Moments:
             orders.folder / f"moments-{os.getpid()}.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
         )
         self._seen: Counter[str] = Counter()
-        self._calls: Counter[str] = Counter()
+        self.calls: Counter[str] = Counter()
         self._step = threading.local()
-        if any(act.when.startswith("call:*") for act in self.acts):
+        self._counts = any(act.when.startswith("call:") or act.when == "count" for act in self.acts)
+        if any(act.when.startswith("call:*") or act.when == "count all" for act in self.acts):
+            self._counts = False
             threading.setprofile(self._count_all)
 
     def boundary(self, step: str, point: str) -> None:
-        if point in ENDS:
+        if point in ENDS and self._counts:
             sys.setprofile(None)
-            self.write("calls", f"{step} {self._calls[step]}")
+            self.write("calls", f"{step} {self.calls[step]}")
         self._step.now = step
         self.reached(f"{step}:{point}")
-        if point in BEGINS and any(act.when.startswith(("call:", "count")) for act in self.acts):
-            sys.setprofile(lambda *_: self._count(step))
+        if point in BEGINS and self._counts:
+            sys.setprofile(lambda frame, event, arg: self._count(step, event))
 
     def reached(self, when: str) -> None:
         self._seen[when] += 1
@@ -143,14 +145,15 @@ class Moments:
 
         return run
 
-    def _count(self, step: str) -> None:
-        self._calls[step] += 1
-        self._act_at_call(step, self._calls[step])
+    def _count(self, step: str, event: str) -> None:
+        if event == "call":
+            self.calls[step] += 1
+            self._act_at_call(step, self.calls[step])
 
     def _count_all(self, frame: FrameType, event: str, arg: object) -> None:
         if event == "call" and threading.current_thread().name.startswith("slot"):
-            self._calls["*"] += 1
-            self._act_at_call("*", self._calls["*"])
+            self.calls["*"] += 1
+            self._act_at_call("*", self.calls["*"])
 
     def _act_at_call(self, step: str, n: int) -> None:
         for act in self.acts:

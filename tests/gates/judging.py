@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tests.user_repository import UserRepository
-
 from damascus.domain.config import parse_config
 from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import Candidate, GateResult, Job, TestRun
@@ -23,6 +21,7 @@ from damascus.gates.requirements import Requirements
 from damascus.gates.tests import Tests
 from damascus.git.mirror import Mirror
 from damascus.git.objects import Entry
+from tests.user_repository import UserRepository
 
 PYTHON = shlex.quote(sys.executable)
 PYTEST = f"{PYTHON} -m pytest -q -p no:cacheprovider tests"
@@ -59,7 +58,12 @@ class Judging:
         return Entry("100644", self.mirror.write_blob(content.encode() if isinstance(content, str) else content))
 
     def candidate(
-        self, files: Mapping[str, str | bytes | Entry | None], *, command: str = PYTEST, config: str = "", **spec: object
+        self,
+        files: Mapping[str, str | bytes | Entry | None],
+        *,
+        command: str = PYTEST,
+        config: str = "",
+        **spec: object,
     ) -> Candidate:
         commit = self.commit(files)
         scope = spec.pop("scope", ("src.py", "tests/"))
@@ -114,4 +118,16 @@ def leftovers(folder: Path) -> list[str]:
     return os.listdir(folder / "c") if (folder / "c").exists() else []
 
 
-__all__ = ["BASE", "CODE", "PYTEST", "PYTHON", "TEST", "UNITTEST", "Judging", "Kind", "archive", "leftovers", "verdicts"]
+__all__ = [
+    "BASE",
+    "CODE",
+    "PYTEST",
+    "PYTHON",
+    "TEST",
+    "UNITTEST",
+    "Judging",
+    "Kind",
+    "archive",
+    "leftovers",
+    "verdicts",
+]

@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
-from tests.waiting import eventually
 
 from damascus.domain.errors import Stopping, TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Job
 from damascus.gates.evidence import CleanRunner
+from damascus.git.objects import Entry
+from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
+from tests.waiting import eventually
 
 
 def ticks(path: Path) -> int:
@@ -65,7 +66,7 @@ def test_what_a_run_leaves_never_meets_the_next_and_the_folder_goes(tmp_path: Pa
     judging = Judging.of(tmp_path)
     leave = "touch left $HOME/left $TMPDIR/left; mkdir -p ro/in; touch ro/in/f; chmod 500 ro/in ro"
     assert judging.run(leave).green
-    assert judging.run("test ! -e left && test -z \"$(ls -A $HOME $TMPDIR | grep left)\"").green
+    assert judging.run('test ! -e left && test -z "$(ls -A $HOME $TMPDIR | grep left)"').green
     assert leftovers(tmp_path) == []
 
 
@@ -110,8 +111,6 @@ def test_an_overlay_replaces_what_the_candidate_put_there(tmp_path: Path) -> Non
     judging, outside = Judging.of(tmp_path), tmp_path / "outside"
     outside.mkdir()
     link = judging.mirror.write_blob(str(outside).encode())
-    from damascus.git.objects import Entry
-
     commit = judging.commit({".damascus-acceptance": Entry("120000", link)})
     tar = archive({"run": "#!/bin/sh\nexit 0\n", "../escape": "x", "sub/data": "y"}, executable=("run",))
     job = Job(judging.mirror.tree(commit), "./.damascus-acceptance/run", 10, "x", tmp_path / "l", overlay=tar)

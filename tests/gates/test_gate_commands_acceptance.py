@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import CODE, PYTEST, PYTHON, TEST, Judging, archive, verdicts
 
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
 from damascus.gates.acceptance import Acceptance, acceptance_command
 from damascus.gates.commands import Commands
 from damascus.gates.held_out import HeldOutFile
+from tests.gates.judging import CODE, PYTEST, PYTHON, TEST, Judging, archive, verdicts
 
 HELD_OUT = (
     "import pytest\nfrom src import add\n\n\n"

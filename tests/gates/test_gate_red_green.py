@@ -4,10 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
 
 from damascus.domain.ports import GateResult
 from damascus.gates.tests import Tests as TestsGate
+from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
 
 UNIT = {
     "tests/test_add.py": (
@@ -160,8 +160,9 @@ def test_what_a_test_prints_or_hangs_on_is_tests_failed(tmp_path: Path, body: st
 )
 def test_code_that_ends_the_runner_with_exit_0_has_not_passed(tmp_path: Path, code: str) -> None:
     assert verdicts(green(tmp_path, TEST | {"src.py": code})) == ["tests_failed"]
-    wrapped = f"sh -c '{PYTEST}'"
-    assert verdicts(green(tmp_path / "w", TEST | {"src.py": code}, command=wrapped)) == ["tests_failed"]
+    wrapped = Judging.of(tmp_path / "wrapped", BASE | {"all.sh": PYTEST + "\n"})
+    candidate = wrapped.candidate(TEST | {"src.py": code}, command="sh all.sh")
+    assert verdicts(wrapped.tests(candidate)) == ["tests_failed"]
 
 
 @pytest.mark.req("D7")

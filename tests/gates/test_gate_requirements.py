@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
 
 from damascus.domain.spec import Requirement
 from damascus.gates.requirements import Requirements, names_requirement
+from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
 
 
 def source(head: str, body: str = "assert add(1, 2) == 3") -> dict[str, str]:
@@ -116,6 +116,12 @@ def test_how_an_id_may_be_written(text: str, named: bool) -> None:
 
 def test_pytest_run_in_a_folder_below_finds_its_sources(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    files = {"back/src.py": CODE["src.py"], "back/pytest.ini": "[pytest]\n", "back/tests/test_add.py": TEST["tests/test_add.py"]}
-    candidate = judging.candidate(files, command=f"cd back && {PYTHON} -m pytest -q", scope=("back/pytest.ini", "back/"))
+    files = {
+        "back/src.py": CODE["src.py"],
+        "back/pytest.ini": "[pytest]\n",
+        "back/tests/test_add.py": TEST["tests/test_add.py"],
+    }
+    candidate = judging.candidate(
+        files, command=f"cd back && {PYTHON} -m pytest -q", scope=("back/pytest.ini", "back/")
+    )
     assert judging.requirements(candidate, "REQ-001").findings == []

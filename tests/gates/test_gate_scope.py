@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import CODE, Judging, verdicts
 
 from damascus.gates.scope import ScopeGate
 from damascus.git.objects import Entry
+from tests.gates.judging import CODE, Judging, verdicts
 
 
 @pytest.mark.req("D6")
@@ -21,7 +21,14 @@ def test_paths_in_scope_pass_and_each_other_one_is_named(tmp_path: Path) -> None
 @pytest.mark.req("D6")
 @pytest.mark.parametrize(
     "path",
-    ["damascus.toml", ".github/workflows/ci.yml", ".ci/run", ".gitlab-ci.yml", ".gitea/workflows/new.yml", "held/out/t.py"],
+    [
+        "damascus.toml",
+        ".github/workflows/ci.yml",
+        ".ci/run",
+        ".gitlab-ci.yml",
+        ".gitea/workflows/new.yml",
+        "held/out/t.py",
+    ],
 )
 def test_what_judges_the_work_is_refused_whatever_the_scope_says(tmp_path: Path, path: str) -> None:
     candidate = Judging.of(tmp_path).candidate({path: "x"}, scope=(path, "**"), acceptance="held/out/")

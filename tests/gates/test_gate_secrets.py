@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import Judging, verdicts
-from tests.waiting import eventually
 
 from damascus.gates.secret_patterns import PREFIXED
 from damascus.gates.secret_scanner import Scanner
 from damascus.gates.secrets import Secrets
+from tests.gates.judging import Judging, verdicts
+from tests.waiting import eventually
 
 SOURCES = Path(__file__).parents[2] / "src"
 
@@ -111,9 +111,7 @@ def test_own_sources_and_the_standard_library_make_no_noise(scanner: Scanner) ->
     library = sorted(Path(os.__file__).parent.glob("*.py"))[:40]
     files = [*SOURCES.rglob("*.py"), *library]
     lines = [list(enumerate(file.read_text(errors="replace").splitlines(), 1)) for file in files]
-    asked = [
-        {"path": str(file), "binary": False, "lines": content} for file, content in zip(files, lines, strict=True)
-    ]
+    asked = [{"path": str(file), "binary": False, "lines": content} for file, content in zip(files, lines, strict=True)]
     assert scanner.scan(asked) == []  # type: ignore[arg-type]
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.gates.judging import Judging, verdicts
 
 from damascus.domain.ports import GateResult
 from damascus.gates.weakened_tests import WeakenedTests
+from tests.gates.judging import Judging, verdicts
 
 OLD = (
     "import pytest\n\n\ndef test_one():\n    assert f() == 1\n\n\n"
@@ -16,7 +16,9 @@ OLD = (
 PATH = "tests/test_old.py"
 
 
-def weakened(folder: Path, files: Mapping[str, str | None], base: dict[str, str] | None = None, **spec: object) -> GateResult:
+def weakened(
+    folder: Path, files: Mapping[str, str | None], base: dict[str, str] | None = None, **spec: object
+) -> GateResult:
     judging = Judging.of(folder, base or {PATH: OLD, "README.md": "x"})
     return WeakenedTests().check(judging.candidate(files, **spec))  # type: ignore[arg-type]
 
@@ -73,7 +75,16 @@ def test_a_deleted_test_file_needs_the_specs_word(tmp_path: Path) -> None:
 @pytest.mark.req("D7")
 @pytest.mark.parametrize(
     "path",
-    ["conftest.py", "tests/conftest.py", "pytest.ini", "sitecustomize.py", "src/x.pth", "tox.ini", "pytest.py", "package.json"],
+    [
+        "conftest.py",
+        "tests/conftest.py",
+        "pytest.ini",
+        "sitecustomize.py",
+        "src/x.pth",
+        "tox.ini",
+        "pytest.py",
+        "package.json",
+    ],
 )
 def test_a_file_that_changes_the_verdict_needs_its_name_in_the_scope(tmp_path: Path, path: str) -> None:
     covered = weakened(tmp_path / "1", {path: "x = 1\n"}, scope=("**", "tests/"))

@@ -217,6 +217,6 @@ def test_a_snapshot_takes_few_processes(tmp_path: Path, monkeypatch: pytest.Monk
     project.workspaces.collect(workspace)
     calls()
     saved(project, workspace)
-    assert calls() == ["update-index", "write-tree", "rev-parse", "update-ref"]
+    assert calls() == ["update-index", "write-tree", "update-ref"]
     saved(project, workspace)
     assert calls() == ["update-index", "write-tree"]

@@ -15,6 +15,7 @@ from damascus.git.contents import FILE_LIMIT, stat_index
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import stays_inside
 from tests.git.repos import S1, Project, as_nobody, commit, git, planted_program, repository, write
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -261,6 +262,16 @@ def test_a_changed_file_of_the_same_size_and_date_is_seen(project: Project) -> N
         os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
 
     assert collected(project, change) == {"README.md": "644 HELLO\n"}
+
+
+def test_a_change_in_the_second_of_the_checkout_is_seen_beside_a_deletion(project: Project) -> None:
+    """Git tells such a change by the index's date, so the index must be compared before it is written anew."""
+    eventually(lambda: time.time() % 1 < 0.3)
+    workspace = project.workspace()
+    write(workspace.path, {"README.md": "HELLO\n", "src/app.py": None})
+    start = time.time()
+    eventually(lambda: int(time.time()) > int(start))
+    assert project.files(project.workspaces.collect(workspace)) == {"README.md": "644 HELLO\n"}
 
 
 def test_collect_works_without_the_kept_index(project: Project) -> None:

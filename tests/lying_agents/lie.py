@@ -13,7 +13,7 @@ from damascus.domain.ports import Forge
 
 STORY = "S-1"
 SCOPE = ("m.py", "tests/test_m.py")
-PYTEST = f"{python()} -m pytest -q {NO_PYTEST_CACHE}"
+PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {python()} -m pytest -q {NO_PYTEST_CACHE}"
 OWN_RUN = "own-run"
 
 PRELUDE = '''

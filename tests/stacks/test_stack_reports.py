@@ -51,7 +51,8 @@ def test_a_summary_that_differs_from_the_report_is_no_pass(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["1 passed in 0.1s", "==== 1 passed, 2 warnings in 61.00s (0:01:01) ====", "\x1b[32m1 passed in 0.1s\x1b[0m"]
+    "line",
+    ["1 passed in 0.1s", "==== 1 passed, 2 warnings in 61.00s (0:01:01) ====", "\x1b[32m1 passed in 0.1s\x1b[0m"],
 )
 def test_a_summary_that_agrees_changes_nothing(line: str) -> None:
     assert numbers(count(junit(CASE), f"..\n{line}\n")) == (1, 0, 0)

@@ -139,7 +139,9 @@ def test_a_class_that_no_runner_collects_holds_no_test() -> None:
 
 
 def test_a_syntax_that_this_python_does_not_know_is_read_by_its_words() -> None:
-    tests = read("def test_a[T](x: T):\n    assert x\n\n@pytest.mark.skip\ndef test_b():\n    assert x\n\nthis is no python").tests
+    tests = read(
+        "def test_a[T](x: T):\n    assert x\n\n@pytest.mark.skip\ndef test_b():\n    assert x\n\nthis is no python"
+    ).tests
     assert "test_b" in tests and tests["test_b"].skips == 1
 
 

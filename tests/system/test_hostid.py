@@ -20,7 +20,7 @@ from pathlib import Path
 from damascus.system.hostid import WorkerLock, new_worker_id
 
 lock = WorkerLock.hold(Path(sys.argv[1]), new_worker_id())
-child = subprocess.Popen(["sleep", "300"], close_fds=False)
+child = subprocess.Popen(["sleep", "300"], close_fds=False, stdout=subprocess.DEVNULL)
 print(new_worker_id(), child.pid, flush=True)
 sys.stdin.read()
 lock.release()

@@ -1,16 +1,11 @@
 """What commands print: text for people, JSON for scripts, never an escape code where there is no terminal."""
 
-import json
 import os
 import shutil
 import sys
-import textwrap
-import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, TextIO
-from uuid import UUID
 
 from damascus.cli.words import one_line, plain
 
@@ -29,20 +24,20 @@ def next_step(text: str) -> None:
 
 
 def as_json(value: Any) -> None:
+    import json
+
     print(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False))
 
 
 def _plain_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, UUID | Path):
-        return str(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", errors="replace")
-    raise TypeError(type(value).__name__)
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def compact_json(value: Any) -> str:
+    import json
+
     return json.dumps(value, default=_plain_value, ensure_ascii=False)
 
 
@@ -66,6 +61,8 @@ def columns(stream: TextIO | None = None) -> int:
 
 def error_text(message: str, width: int) -> str:
     """`error: …`, wrapped, further lines indented by 7; lines that the message broke itself are kept."""
+    import textwrap
+
     indent = " " * 7
     lines = []
     for n, line in enumerate(plain(message).split("\n")):
@@ -79,6 +76,8 @@ def error_text(message: str, width: int) -> str:
 
 
 def wrapped(text: str, indent: str = "") -> str:
+    import textwrap
+
     return textwrap.fill(
         one_line(text), columns() - 1, initial_indent=indent, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
@@ -92,6 +91,8 @@ def width_of(text: str) -> int:
     """Cells on a terminal: East Asian characters take two, combining ones none."""
     if text.isascii():
         return len(text)
+    import unicodedata
+
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -71,6 +71,10 @@ def backoff(count: int) -> timedelta:
     return min(BACKOFF_FIRST * (1 << min(count - 1, 20)), BACKOFF_MOST)
 
 
+def needs_clock(outcome: Outcome) -> bool:
+    return isinstance(outcome, Transient) or (isinstance(outcome, Wait) and outcome.after is not None)
+
+
 def decide(item: Item, outcome: Outcome, now: datetime) -> Transition:
     """The one place where an outcome becomes a transition."""
     match outcome:

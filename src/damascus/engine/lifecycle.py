@@ -14,6 +14,7 @@ Whoever is killed anywhere in between leaves a journal from which any other work
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from damascus.domain import policy
 from damascus.domain.errors import DamascusError, Fenced, Stopping, TransientError
@@ -33,6 +34,9 @@ from damascus.engine.tools import Tools, nothing
 from damascus.store import settle as store
 from damascus.store.db import database_clock
 from damascus.store.journal import write_events
+
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+"""Stands for «now» where no time is looked at: asking the database for it costs a round trip."""
 
 SCRIPTS: dict[Phase, Callable[[Run], Outcome]] = {
     Phase.SPEC: spec,
@@ -62,7 +66,7 @@ STEPS: tuple[StepInfo, ...] = (
     StepInfo(Phase.BUILD, "verify", "local", "every gate on the rebased commit, in a clean checkout"),
     StepInfo(Phase.BUILD, "push", "effect", "branch and fence ref move together on the forge"),
     StepInfo(Phase.BUILD, "propose", "effect", "the pull request, found or opened"),
-    StepInfo(Phase.BUILD, "ci", "effect", "every CI job of exactly this commit"),
+    StepInfo(Phase.BUILD, "ci", "local", "every CI job of exactly this commit, looked up by its SHA"),
     StepInfo(Phase.REVIEW, "look", "local", "the pull request as the forge has it"),
     StepInfo(Phase.REVIEW, "review", "local", "its head is judged again"),
     StepInfo(Phase.MERGE, "land", "effect", "main moves to exactly the tested commit"),
@@ -72,7 +76,7 @@ STEPS: tuple[StepInfo, ...] = (
 def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> None:
     """Take a claimed item as far as it goes. Raises Fenced when somebody else took it over."""
     run = Run(item, tools)
-    if run.resumed:
+    if run.resumed and item.rescues:
         _log_resumption(run)
     while True:
         follow(run)
@@ -117,11 +121,14 @@ def surprised(run: Run, err: Exception) -> NeedsPerson:
 
 def settle(run: Run, outcome: Outcome) -> Item | None:
     """The only writer of an item's phase while a worker holds it. Returns the item if this worker goes on."""
-    to = policy.decide(run.item, outcome, database_clock(run.tools.db))
+    now = database_clock(run.tools.db) if policy.needs_clock(outcome) else BEGINNING
+    to = policy.decide(run.item, outcome, now)
     to = replace(to, events=(*to.events, *_milestone_events(run, to)))
     keep = to.state == "ready" and to.keep_landing and to.phase in ACTIVE and not run.tools.stopping()
     run.tools.boundary("settle", "before")
-    row = store.settle(run.tools.db, run.item, to, dones=run.pending, record={"step": run.now}, keep=keep)
+    row = store.settle(
+        run.tools.db, run.item, to, dones=run.pending, record={"step": run.now, **run.reported}, keep=keep
+    )
     run.tools.boundary("settle", "after")
     return row if keep else None
 

@@ -37,6 +37,10 @@ def no_facts(_: Any) -> dict[str, object]:
     return {}
 
 
+def reported(body: dict[str, object]) -> dict[str, object]:
+    return {"milestone": body["milestone"], "line": body["line"]}
+
+
 class Run:
     """The journal of this run, and the only way for a script to do something."""
 
@@ -47,6 +51,7 @@ class Run:
         self.now: str = item.phase.value
         self.milestone = item.milestone
         self.pending: list[journal.Done] = []
+        self.reported: dict[str, object] = {}
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
 
@@ -160,7 +165,7 @@ class Run:
             return work(c)
 
         result = self.tools.db.run(whole)
-        self.pending = []
+        self.pending, self.reported = [], {}
         return result
 
     def _begin(self, c: Connection, step: str, key: str, given: dict[str, Any], begun: tuple[Event, ...]) -> None:
@@ -172,8 +177,7 @@ class Run:
         """The worker record follows the milestones (W14)."""
         for kind, body in events:
             if kind == "milestone.changed":
-                columns = {"milestone": body["milestone"], "line": body["line"], "step": step}
-                write_record(c, self.item.id, {**columns, "substate": milestones.SUBSTATES.get(step)})
+                write_record(c, self.item.id, {**reported(body), "step": step})
 
     def _finish(self, c: Connection, entry: journal.Done, facts: dict[str, object]) -> None:
         journal.write_done(c, self.item, entry)
@@ -183,5 +187,8 @@ class Run:
 
     def _remember(self, done: journal.Done) -> None:
         self.pending.append(done)
+        for kind, body in done.events:
+            if kind == "milestone.changed":
+                self.reported = reported(body)
         entry = journal.Entry(done.step, done.key, "done", self.item.fence, done.input, done.output)
         self._entries[(done.step, done.key)] = entry

@@ -47,6 +47,7 @@ class Worker:
         self.housekeeping = Housekeeping(tools, worker_id, pace.lease)
         self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, self._lost)
         self._slots: dict[int, Future[None]] = {}
+        self._losses = 0
         self._wake = threading.Event()
         self._pool = ThreadPoolExecutor(pace.slots, thread_name_prefix="slot")
 
@@ -100,9 +101,14 @@ class Worker:
         for item in items:
             self._heartbeat.hold(item.id, item.fence)
             self._slots[item.id] = self._pool.submit(self._carry, item)
-        if not items:
-            leases.give_back_unknown(self.tools.db, self.id, list(self._slots))
+        self._give_back_unknown()
         return len(items)
+
+    def _give_back_unknown(self) -> None:
+        """A claim whose answer was lost with the connection left leases that we don't know of."""
+        if self.tools.db.losses != self._losses:
+            self._losses = self.tools.db.losses
+            leases.give_back_unknown(self.tools.db, self.id, list(self._slots))
 
     def _carry(self, item: Item) -> None:
         try:

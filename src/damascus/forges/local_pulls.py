@@ -3,6 +3,10 @@
 `refs/damascus/pulls/<n>` is the pull, its number taken by creating that ref. `refs/damascus/pull-of/<branch>` is the
 branch's current pull; both are made in one transaction with `refs/damascus/last-pull`, so that of any number of
 workers exactly one opens it and the others find it. Reading all three is one git process, opening a pull one more.
+
+Git makes a transaction's refs visible one after the other, so a reader, or whoever comes after a kill, may find them
+apart. Therefore each ref is moved from what was read of it, the newest version counts, and a pull that was left
+without its branch's ref is adopted.
 """
 
 from collections.abc import Callable
@@ -26,9 +30,10 @@ class Record(Pull):
     """A pull as it is stored. `notes` are its comments by key, so that none is written twice."""
 
     notes: dict[str, str] = Field(default_factory=dict)
+    version: int = 0
 
     def told(self, head: Sha | None) -> Pull:
-        fields = self.model_dump(exclude={"notes", "comments", "head_sha"})
+        fields = self.model_dump(exclude={"notes", "version", "comments", "head_sha"})
         return Pull(**fields, head_sha=head or self.head_sha, comments=list(self.notes.values()))
 
 
@@ -45,48 +50,50 @@ class LocalPulls:
         return _record(current).told(head.sha if head else None) if current else None
 
     def open(self, branch: str, title: str, body: str) -> Pull:
-        return _until_settled(lambda: self._open(branch, title, body))
+        return _until_settled(lambda again: self._open(branch, title, body, again))
 
     def change(self, pull: Pull, edit: Callable[[Record], Record]) -> None:
-        _until_settled(lambda: self._change(pull, edit))
+        _until_settled(lambda _: self._change(pull, edit))
 
-    def _open(self, branch: str, title: str, body: str) -> Pull:
+    def _open(self, branch: str, title: str, body: str, again: bool) -> Pull:
         current, head, last = self._read(_of(branch), branch_ref(branch), LAST)
         if head is None:
             raise LookupError(f"branch {branch} was not pushed, so it can have no pull")
+        wanted = {"title": title, "body": body, "head_sha": head.sha}
         if current and _record(current).state == "open":
-            record = _record(current).model_copy(update={"title": title, "body": body, "head_sha": head.sha})
-            self._store(record, current, [_number(record.number), _of(branch)])
-            return record.told(head.sha)
+            record = _record(current)
+            if record.model_copy(update=wanted) != record:
+                self._change(record, lambda was: was.model_copy(update=wanted))
+            return record.model_copy(update=wanted).told(head.sha)
         number = _record(last).number + 1 if last else 1
+        while again and (left := self._read(_number(number))[0]):
+            if _record(left).head == branch and _record(left).state == "open":
+                self._name(left.sha, branch, current, last)
+                return _record(left).told(head.sha)
+            number += 1
         url = f"local://{quote(self.project, safe='')}/pulls/{number}"
-        record = Record(
-            number=number, url=url, head=branch, base=self.base, head_sha=head.sha, title=title, body=body
-        )  # fmt: skip
-        self._create(record, current, last)
+        record = Record.model_validate({"number": number, "url": url, "head": branch, "base": self.base, **wanted})
+        self._name(self._write(record), branch, current, last, RefMove(_number(number), self._write(record), None))
         return record.told(head.sha)
 
-    def _create(self, record: Record, current: Found | None, last: Found | None) -> None:
-        blob = self._write(record)
-        self.mirror.update_refs(
-            [
-                RefMove(_number(record.number), blob, None),
-                RefMove(_of(record.head), blob, current.sha if current else None),
-                RefMove(LAST, blob, last.sha if last else None),
-            ]
-        )
+    def _name(self, blob: Sha, branch: str, current: Found | None, last: Found | None, *taken: RefMove) -> None:
+        of = RefMove(_of(branch), blob, current.sha if current else None)
+        self.mirror.update_refs([*taken, of, RefMove(LAST, blob, last.sha if last else None)])
 
     def _change(self, pull: Pull, edit: Callable[[Record], Record]) -> None:
         one, current = self._read(_number(pull.number), _of(pull.head))
-        if one is None:
+        was = {_number(pull.number): one}
+        if current and _record(current).number == pull.number:
+            was[_of(pull.head)] = current
+        versions = [_record(found) for found in was.values() if found]
+        if not versions:
             raise LookupError(f"there is no pull {pull.number}")
-        refs = [_number(pull.number), _of(pull.head)] if current == one else [_number(pull.number)]
-        self._store(edit(_record(one)), one, refs)
-
-    def _store(self, record: Record, was: Found, refs: list[str]) -> None:
-        if record != _record(was):
-            blob = self._write(record)
-            self.mirror.update_refs([RefMove(ref, blob, was.sha) for ref in refs])
+        newest = max(versions, key=lambda record: record.version)
+        record = edit(newest)
+        if record == newest and len(set(was.values())) == 1:
+            return
+        blob = self._write(record.model_copy(update={"version": newest.version + 1}))
+        self.mirror.update_refs([RefMove(ref, blob, found.sha if found else None) for ref, found in was.items()])
 
     def _write(self, record: Record) -> Sha:
         return self.mirror.write_blob(record.model_dump_json().encode())
@@ -99,10 +106,10 @@ def _record(found: Found) -> Record:
     return Record.model_validate_json(found.data)
 
 
-def _until_settled(attempt: Callable[[], T]) -> T:
-    for _ in range(TRIES):
+def _until_settled(attempt: Callable[[bool], T]) -> T:
+    for n in range(TRIES):
         try:
-            return attempt()
+            return attempt(n > 0)
         except Stale as err:
             lost = err
     raise lost

@@ -96,7 +96,5 @@ def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed:
 
 def _finding(requirements: list[str], what: str) -> Finding:
     about = ", ".join(requirements) or "a requirement (no id named)"
-    message = (
-        f"the held-out acceptance tests {what}: {about}. Read it again; how it is tested is not told."
-    )
+    message = f"the held-out acceptance tests {what}: {about}. Read it again; how it is tested is not told."
     return Finding(gate="acceptance", verdict=Verdict.ACCEPTANCE_FAILED, message=message, requirements=requirements)

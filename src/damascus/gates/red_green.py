@@ -74,9 +74,7 @@ def why_not_red(run: TestRun, tests: list[str]) -> str | None:
     if not run.counted and expects_count(run.command):
         return f"no test ran to an end {where} (exit {run.exit_code}). Write a test that fails by an assertion."
     if not run.counted and not tests:
-        return (
-            "no test was written: the diff holds no test file (tests that lie elsewhere: [test] patterns)."
-        )
+        return "no test was written: the diff holds no test file (tests that lie elsewhere: [test] patterns)."
     return None
 
 

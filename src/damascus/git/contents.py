@@ -154,7 +154,10 @@ def _rules(mirror: Mirror, files: tuple[tuple[str, Sha], ...]) -> Rules:
 
 
 def stat_index(mirror: Mirror, story: StoryId, base: Sha) -> Path:
-    """Git's index of a workspace as we checked it out, out of the agent's reach: unchanged files need no reading."""
+    """Git's index of a workspace as we checked it out, kept out of the agent's reach.
+
+    What was written a second or more before the index need not be read again to know that it is unchanged.
+    """
     return mirror.path / "damascus-indexes" / f"{story}@{base}"
 
 
@@ -194,10 +197,10 @@ class TreeWriter:
     def _write(self, paths: list[str], as_base: list[str]) -> Sha:
         gone = self.mirror.listing(self.base).files.keys() - set(paths) - set(as_base)
         with seeded_index(self.mirror, self.story, self.base) as index:
+            if paths:  # first, while the index has the date of the checkout: by that git tells racy entries
+                self._update(index, paths, self.folder, "--add", "--remove", "--replace")
             if gone:
                 self._update(index, gone, index.parent, "--force-remove")
-            if paths:
-                self._update(index, paths, self.folder, "--add", "--remove", "--replace")
             return Sha(self.mirror.git.out("write-tree", index=index))
 
     def _update(self, index: Path, paths: Iterable[str], work_tree: Path, *how: str) -> None:

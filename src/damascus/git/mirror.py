@@ -103,7 +103,7 @@ class Mirror:
         name = only or "*"
         refspec = f"+refs/heads/{name}:refs/remotes/origin/{name}"
         quiet = ("--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance")
-        git = Git(self.path, dict(self.git.environment) | {"GIT_CONFIG_GLOBAL": str(self._config)})
+        git = Git(self.path, {**self.git.environment, "GIT_CONFIG_GLOBAL": str(self._config)})
         with self.locked("fetch"):
             args = ("fetch", *quiet, "--no-recurse-submodules", self.source, refspec)
             result = git.run(*args, check=False)
@@ -141,6 +141,8 @@ class Mirror:
         return self.resolve(f"refs/remotes/origin/{branch}")
 
     def resolve(self, ref: str) -> Sha | None:
+        if ref.startswith("refs/") and not (self.path / ref).is_file():
+            return _packed_ref(self.path, ref)
         if (loose := _loose_ref(self.path, ref)) is not None:
             return loose
         result = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref, check=False)
@@ -207,7 +209,7 @@ class Mirror:
 
     def overlay(self, base: Sha, source: Sha, paths: Sequence[str]) -> Sha:
         """The base's tree with exactly these paths as they are in `source`, gone where they are not there."""
-        return self.objects.edit(base, self.objects.files(source, paths))
+        return self.objects.overlay(base, source, paths)
 
     def checkout(self, treeish: Sha, folder: Path) -> None:
         """Exactly this tree, nothing else, and no .git."""
@@ -236,7 +238,7 @@ def _build(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
-        git = Git.at(aside)
+        git = Git(aside, {**Git.at(aside).environment, "GIT_DEFAULT_REF_FORMAT": "files"})
         git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
         for key, value in CONFIG:
             git.run("config", key, value)
@@ -278,6 +280,15 @@ def _loose_ref(git_dir: Path, ref: str) -> Sha | None:
     except OSError:
         return None
     return Sha(text) if SHA_PATTERN.fullmatch(text) else None
+
+
+def _packed_ref(git_dir: Path, ref: str) -> Sha | None:
+    try:
+        text = (git_dir / "packed-refs").read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:
+        return None
+    found = re.search(rf"^({SHA_PATTERN.pattern}) {re.escape(ref)}$", text, re.MULTILINE)
+    return Sha(found[1]) if found else None
 
 
 def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:

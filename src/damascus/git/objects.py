@@ -133,24 +133,29 @@ class Objects:
 
     # ── trees ─────────────────────────────────────────────────────────────────────────────────────
 
-    def entries(self, treeish: Sha, folders: Iterable[str]) -> dict[str, dict[str, Entry]]:
-        """What is directly in each of these folders ("" is the root); a folder that is not there is empty."""
-        wanted = sorted(set(folders))
-        found = self.find([f"{treeish}:{folder}" for folder in wanted])
-        return {
-            folder: parse_tree(item.data) if item is not None and item.kind == "tree" else {}
-            for folder, item in zip(wanted, found, strict=True)
-        }
+    def entries(self, wanted: Iterable[tuple[Sha, str]]) -> dict[tuple[Sha, str], dict[str, Entry]]:
+        """What is directly in these (tree, folder); "" is the root, a folder that is not there is empty."""
+        keys = sorted(set(wanted))
+        found = self.find([f"{treeish}:{folder}" for treeish, folder in keys])
+        trees = (item.data if item is not None and item.kind == "tree" else b"" for item in found)
+        return {key: parse_tree(tree) for key, tree in zip(keys, trees, strict=True)}
 
-    def files(self, treeish: Sha, paths: Sequence[str]) -> dict[str, Entry | None]:
-        """Each path's file in this tree, None where there is none or a folder."""
-        trees = self.entries(treeish, {path.rpartition("/")[0] for path in paths})
-        found = {path: trees[path.rpartition("/")[0]].get(path.rpartition("/")[2]) for path in paths}
-        return {path: None if entry is None or entry.mode == FOLDER else entry for path, entry in found.items()}
+    def overlay(self, base: Sha, source: Sha, paths: Sequence[str]) -> Sha:
+        """The base's tree with exactly these paths as they are in `source`, gone where no file is there."""
+        split = {path: path.rpartition("/") for path in paths}
+        trees = self.entries(
+            [*((source, folder) for folder, _, _ in split.values()), *((base, folder) for folder in _touched(paths))]
+        )
+        there = {path: trees[source, folder].get(name) for path, (folder, _, name) in split.items()}
+        files = {path: None if entry is None or entry.mode == FOLDER else entry for path, entry in there.items()}
+        return self._apply({folder: dict(trees[base, folder]) for folder in _touched(paths)}, files)
 
     def edit(self, base: Sha, changes: Mapping[str, Entry | None]) -> Sha:
         """The base's tree with these paths set (None: gone). A file and a folder of one name replace each other."""
-        trees = self.entries(base, {""} | {folder for path in changes for folder in parents(path)})
+        trees = self.entries((base, folder) for folder in _touched(changes))
+        return self._apply({folder: entries for (_, folder), entries in trees.items()}, changes)
+
+    def _apply(self, trees: dict[str, dict[str, Entry]], changes: Mapping[str, Entry | None]) -> Sha:
         for path in sorted(changes, key=lambda path: changes[path] is not None):  # first what goes, then what comes
             _place_entry(trees, path, changes[path])
         return self._write_folder("", trees) or self.write("tree", b"")
@@ -181,6 +186,11 @@ def parents(path: str) -> list[str]:
     """The folders above a path, outermost first, without the root."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: n + 1]) for n in range(len(parts))]
+
+
+def _touched(paths: Iterable[str]) -> set[str]:
+    """Every folder whose tree changes with these paths."""
+    return {""} | {folder for path in paths for folder in parents(path)}
 
 
 def parse_tree(data: bytes) -> dict[str, Entry]:

@@ -45,6 +45,7 @@ class Database:
         self.url = url
         self.patience = patience
         self.stopping: Callable[[], bool] = never
+        self.losses = 0
         self._start = start
         self._local = threading.local()
         self._all: list[Connection] = []
@@ -95,6 +96,7 @@ class Database:
 
     def _lost(self, err: Exception, since: float) -> None:
         """Forget the connection, start our own server; give up only when nobody wants to wait."""
+        self.losses += 1
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is not None:
             connection.close()

@@ -75,6 +75,7 @@ def _leave(c: Connection, item: Item, to: Transition, keep: bool) -> None:
     if to.frees_scope:
         c.execute(sql("free_scope"), {"item": item.id})
         if to.phase.value == "done":
+            c.execute(sql("main_is_at"), {"repo": item.repo_id, "tip": to.facts["merged_commit"]})
             c.execute(sql("wake"), {"kind": "dependency", "key": str(item.id), "limit": 2**31 - 1})
     if not to.keep_landing:
         c.execute(sql("release_landing"), {"item": item.id})

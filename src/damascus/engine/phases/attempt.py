@@ -74,7 +74,8 @@ def prepare(run: Run) -> Prepared:
 def _prepare(run: Run) -> Prepared:
     tip = run.tools.forge.main_tip()
     prepared = _start_of(run, tip)
-    run.correct_base(prepared.base, tip)
+    if run.item.base_commit != tip or prepared.base != tip:
+        run.correct_base(prepared.base, tip)
     return prepared
 
 

@@ -258,10 +258,7 @@ def _ci(run: Run, spec: Spec, commit: Sha, onto: Sha) -> CiRun:
     seen = run.tools.forge.ci(commit, ci_jobs(run, spec, commit, onto))
     if not seen.finished:
         return seen
-    return run.effect(
-        "ci", CiRun, lambda _: seen, key=commit, intent=lambda: {"commit": commit},
-        events=lambda done: _ci_events(run, done, onto),
-    )  # fmt: skip
+    return run.local("ci", CiRun, lambda: seen, commit, lambda: _ci_events(run, seen, onto))
 
 
 def _ci_events(run: Run, ci: CiRun, onto: Sha) -> tuple[Event, ...]:

@@ -1,0 +1,78 @@
+"""What every gate promises, whatever it looks at. A new gate is one line in test_gates.py."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from damascus.domain.ports import Candidate, Gate, GateResult
+from damascus.domain.spec import Requirement
+from damascus.domain.verdict import Verdict
+from tests.gates.judging import CODE, TEST, Judging, archive, leftovers
+
+HELD_OUT = "from src import add\n\ndef test_req_001():\n    assert add(2, 2) == 4\n"
+CONFIG = '[gates.commands]\nlint = "grep -q def src.py"\n'
+
+
+def honest(judging: Judging) -> Candidate:
+    """A candidate that every gate must let through."""
+    return _with_red(judging, judging.candidate(CODE | TEST, config=CONFIG, **_spec()))
+
+
+def lying(judging: Judging) -> Candidate:
+    """A candidate in which every gate must find what is its own to find."""
+    token = "sk-ant-" + "api03-" + "Zq7Xw2Lp9Kd4" * 4
+    files = {
+        "src.py": f"import os\nKEY = '{token}'\n",
+        "conftest.py": "collect_ignore = ['tests']\n",
+        "tests/test_old.py": None,
+    }
+    config = '[gates.commands]\nlint = "grep -q add src.py"\n'
+    return _with_red(judging, judging.candidate(files, config=config, **_spec()))
+
+
+def _spec() -> dict[str, object]:
+    return {"requirements": (Requirement("REQ-001", "adds"),), "acceptance": "held/"}
+
+
+def _with_red(judging: Judging, candidate: Candidate) -> Candidate:
+    tar = archive({"test_held.py": HELD_OUT})
+    return replace(candidate, acceptance=tar, red=judging.red(candidate))
+
+
+class GateContract:
+    """Run against one gate by test_gates.py."""
+
+    def __init__(self, gate: Gate, judging: Judging, folder: Path) -> None:
+        self.gate, self.judging, self.folder = gate, judging, folder
+
+    def lets_the_honest_through(self) -> None:
+        result = self.gate.check(honest(self.judging))
+        assert result.findings == [], result.findings
+        self._is_well_formed(result)
+
+    def stops_the_lying(self) -> None:
+        result = self.gate.check(lying(self.judging))
+        assert result.findings, f"{self.gate.name} let it through"
+        self._is_well_formed(result)
+
+    def says_the_same_twice(self) -> None:
+        for candidate in (honest(self.judging), lying(self.judging)):
+            first, second = self.gate.check(candidate), self.gate.check(candidate)
+            assert _facts(first) == _facts(second)
+
+    def leaves_nothing_behind(self) -> None:
+        refs = self.judging.mirror.for_each_ref("refs/")
+        self.gate.check(lying(self.judging))
+        assert self.judging.mirror.for_each_ref("refs/") == refs
+        assert leftovers(self.folder) == []
+
+    def _is_well_formed(self, result: GateResult) -> None:
+        assert result.gate == self.gate.name
+        assert result.evidence, "a gate that passes or fails says what it looked at"
+        for finding in result.findings:
+            assert finding.verdict is not Verdict.PASSED and finding.message.strip() and finding.gate
+        assert GateResult.model_validate_json(result.model_dump_json()) == result
+
+
+def _facts(result: GateResult) -> object:
+    findings = [(f.gate, f.verdict, f.message, f.paths, f.tests, f.requirements) for f in result.findings]
+    return findings, result.unverified, sorted(result.red_tests), sorted(result.green_tests)

@@ -1,0 +1,68 @@
+"""kill -9 at every journal boundary of every phase: another worker finishes, nothing happens twice (D20).
+
+The cases are derived from the step table. A step that is added there gets its kills by itself, and its case fails
+until a story of this field really goes through it.
+"""
+
+import pytest
+from tests.crash.field import Field
+from tests.crash.invariants import check_invariants, check_landed_once
+from tests.crash.worker_process import Act
+
+from damascus.domain.verdict import Phase
+from damascus.engine.lifecycle import STEPS, StepInfo
+
+POINTS = {"local": ("before", "after")}
+EFFECT_POINTS = ("before_intent", "after_intent", "after_effect", "after_done")
+SETTLES = (Phase.SPEC, Phase.BUILD, Phase.REVIEW, Phase.MERGE)
+RUNS_AGAIN = {"implement": "code-implementer", "refine": "spec-refiner"}
+
+
+def points(step: StepInfo) -> tuple[str, ...]:
+    return POINTS.get(step.kind, EFFECT_POINTS)
+
+
+CASES = [(step, point) for step in STEPS for point in points(step)]
+
+
+@pytest.mark.req("D20", "D21", "W16")
+@pytest.mark.parametrize(("step", "point"), CASES, ids=[f"{s.phase}-{s.step}-{p}" for s, p in CASES])
+def test_killed_at_a_boundary(field: Field, step: StepInfo, point: str) -> None:
+    rough = step.phase == Phase.SPEC
+    field.add("S-1", rough=rough)
+
+    dead = field.killed(Act(f"{step.step}:{point}"))
+    assert dead.moments("kill") == [f"{step.step}:{point} 1"]
+    field.finish()
+
+    check_landed_once(field, "S-1", rough=rough)
+    check_invariants(field)
+    for agent_step, role in RUNS_AGAIN.items():
+        if agent_step == "implement" or rough:
+            lost = (step.step, point) == (agent_step, "after_effect")
+            assert field.agent_lines("start", role) == 1 + lost, "an agent step that was done ran again"
+
+
+@pytest.mark.req("D20")
+@pytest.mark.parametrize("point", ["before", "after"])
+@pytest.mark.parametrize("phase", SETTLES)
+def test_killed_at_a_settle(field: Field, phase: Phase, point: str) -> None:
+    field.add("S-1", rough=True)
+
+    field.killed(Act(f"settle:{point}", nth=SETTLES.index(phase) + 1))
+    field.finish()
+
+    check_landed_once(field, "S-1", rough=True)
+    check_invariants(field)
+    assert (field.agent_lines("start"), field.agent_lines("start", "spec-refiner")) == (1, 1)
+
+
+@pytest.mark.req("D20")
+def test_every_boundary_of_the_table_is_one_that_a_story_meets(field: Field) -> None:
+    """Both ways: no step without its kills, no boundary in the engine that the table does not name."""
+    field.add("S-1", rough=True)
+
+    met = {moment for moment in field.finish().moments() if not moment.startswith(("forge:", "command:"))}
+
+    named = {f"{step.step}:{point}" for step, point in CASES}
+    assert met == named | {"settle:before", "settle:after"}
