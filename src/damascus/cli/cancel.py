@@ -8,7 +8,7 @@ from damascus.cli.opened import opened
 from damascus.cli.say import next_step, say
 
 
-def cancel(story: Annotated[str, typer.Argument(help="The story's id.")]) -> None:
+def cancel(story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")]) -> None:
     """End a story. What an agent wrote is kept; its id can be added again.
 
     \b

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def events(
-    story: Annotated[str | None, typer.Argument(help="Only this story's.")] = None,
+    story: Annotated[str | None, typer.Argument(metavar="STORY", help="Only this story's.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many of the newest.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:

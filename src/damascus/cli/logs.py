@@ -27,7 +27,7 @@ class Log:
 
 
 def logs(
-    story: Annotated[str, typer.Argument(help="The story's id.")],
+    story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     step: Annotated[str | None, typer.Option("--step", help="Only this step's: implement, red, verify, ci …")] = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How much of the end.")] = LINES,
     as_json: Annotated[bool, typer.Option("--json", help="Only the paths, as JSON.")] = False,

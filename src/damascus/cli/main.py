@@ -7,7 +7,7 @@ Verb modules import what is heavy (the database driver, pydantic, rich) inside t
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -47,23 +47,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.command("add")(add.add)
-app.command("run")(run.run)
-app.command("status")(status.status)
-app.command("show")(show.show)
-app.command("why")(why.why)
-app.command("logs")(logs.logs)
-app.command("events")(events.events)
-app.command("receipt")(receipt.receipt)
-app.command("stats")(stats.stats)
-app.command("inbox")(inbox.inbox)
-app.command("answer")(answer.answer)
-app.command("retry")(retry.retry)
-app.command("cancel")(cancel.cancel)
+VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
+    ("demo", demo.demo, "See it work: five stories, no key, no server."),
+    ("init", init.init, "Make this git repository a project."),
+    ("add", add.add, "Queue stories from spec files, all or none."),
+    ("run", run.run, "Work the queue of this project."),
+    ("status", status.status, "What moves, what needs you, how many of the rest."),
+    ("show", show.show, "One story, and what happened step by step."),
+    ("why", why.why, "What a story waits for, and who must act."),
+    ("logs", logs.logs, "Transcripts and test logs of a story."),
+    ("events", events.events, "What happened, oldest first."),
+    ("receipt", receipt.receipt, "The evidence of a story, as JSON."),
+    ("stats", stats.stats, "Lead time, tries, verdicts, files, cost."),
+    ("inbox", inbox.inbox, "The questions that only you can answer."),
+    ("answer", answer.answer, "Answer one of them."),
+    ("retry", retry.retry, "Give a story a new budget of tries."),
+    ("cancel", cancel.cancel, "End a story."),
+    ("doctor", doctor.doctor, "Check that all is there, and say what to do."),
+)
+for _name, _verb, _short in VERBS:
+    app.command(_name, short_help=_short)(_verb)
 app.add_typer(rescue.app, name="rescue")
-app.command("doctor")(doctor.doctor)
 app.add_typer(db.app, name="db")
 
 

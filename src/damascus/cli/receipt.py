@@ -9,7 +9,7 @@ from damascus.cli.say import as_json as print_json
 
 
 def receipt(
-    story: Annotated[str, typer.Argument(help="The story's id.")],
+    story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     as_json: Annotated[bool, typer.Option("--json", help="It is JSON anyway.")] = False,
 ) -> None:
     """The evidence as JSON: gates, red and green tests, commit, pull, CI, landing, and what is UNVERIFIED.

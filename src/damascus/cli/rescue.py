@@ -19,10 +19,10 @@ app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="List and re
 
 @app.command("list")
 def list_snapshots(
-    story: Annotated[str | None, typer.Argument(help="Only this story's.")] = None,
+    story: Annotated[str | None, typer.Argument(metavar="STORY", help="Only this story's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """The snapshots of a story's workspace, the newest first; without a story those of all.
+    """The snapshots of a story's workspace, or of all, the newest first.
 
     \b
     Example:  damascus rescue list S-21
@@ -52,7 +52,7 @@ def list_snapshots(
 
 @app.command("restore")
 def restore(
-    story: Annotated[str, typer.Argument(help="The story's id.")],
+    story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     number: Annotated[
         int, typer.Argument(metavar="N", min=1, help="Which one, as in `rescue list`; 1 is the newest.")
     ] = 1,

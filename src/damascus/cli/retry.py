@@ -8,7 +8,7 @@ from damascus.cli.opened import opened
 from damascus.cli.say import next_step, say
 
 
-def retry(story: Annotated[str, typer.Argument(help="The story's id.")]) -> None:
+def retry(story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")]) -> None:
     """Give a story that is not finished a new run and a new budget of tries.
 
     \b

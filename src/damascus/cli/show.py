@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    story: Annotated[str, typer.Argument(help="The story's id.")],
+    story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """One story: its row, its questions, and what happened step by step.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def why(
-    story: Annotated[str, typer.Argument(help="The story's id.")],
+    story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Where a story is, since when, what it waits for, who must act, what happens next.

@@ -63,6 +63,7 @@ class Transition:
     new_run: bool = False
     keep_landing: bool = False
     frees_scope: bool = False
+    ends_record: bool = False
     facts: dict[str, object] = field(default_factory=dict)
 
 
@@ -165,6 +166,7 @@ def _rejected(item: Item, outcome: Rejected) -> Transition:
             failure_streak=streak,
             series_ended=True,
             new_run=True,
+            ends_record=item.phase in (Phase.REVIEW, Phase.MERGE),
         )
     question = Question(f"{why}: {outcome.feedback.message}. What should happen?")
     blocked = _blocked(item, (event, stop), question, _resume(item))

@@ -61,20 +61,31 @@ class LocalPulls:
             raise LookupError(f"branch {branch} was not pushed, so it can have no pull")
         wanted = {"title": title, "body": body, "head_sha": head.sha}
         if current and _record(current).state == "open":
-            record = _record(current)
-            if record.model_copy(update=wanted) != record:
-                self._change(record, lambda was: was.model_copy(update=wanted))
-            return record.model_copy(update=wanted).told(head.sha)
+            return self._adopted(_record(current), wanted)
         number = _record(last).number + 1 if last else 1
-        while again and (left := self._read(_number(number))[0]):
-            if _record(left).head == branch and _record(left).state == "open":
-                self._name(left.sha, branch, current, last)
-                return _record(left).told(head.sha)
-            number += 1
+        left, number = self._left_or_free(branch, number) if again else (None, number)
+        if left:
+            self._name(left.sha, branch, current, last)
+            return _record(left).told(head.sha)
         url = f"local://{quote(self.project, safe='')}/pulls/{number}"
         record = Record.model_validate({"number": number, "url": url, "head": branch, "base": self.base, **wanted})
-        self._name(self._write(record), branch, current, last, RefMove(_number(number), self._write(record), None))
+        blob = self._write(record)
+        self._name(blob, branch, current, last, RefMove(_number(number), blob, None))
         return record.told(head.sha)
+
+    def _adopted(self, record: Record, wanted: dict[str, str]) -> Pull:
+        updated = record.model_copy(update=wanted)
+        if updated != record:
+            self._change(record, lambda was: was.model_copy(update=wanted))
+        return updated.told(None)
+
+    def _left_or_free(self, branch: str, number: int) -> tuple[Found | None, int]:
+        """The open pull that a killed transaction left for this branch, or the next number that nobody took."""
+        while (taken := self._read(_number(number))[0]) is not None:
+            if _record(taken).head == branch and _record(taken).state == "open":
+                return taken, number
+            number += 1
+        return None, number
 
     def _name(self, blob: Sha, branch: str, current: Found | None, last: Found | None, *taken: RefMove) -> None:
         of = RefMove(_of(branch), blob, current.sha if current else None)

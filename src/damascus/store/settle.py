@@ -85,7 +85,7 @@ def _leave(c: Connection, item: Item, to: Transition, keep: bool) -> None:
 
 
 def _record(c: Connection, item: Item, to: Transition, record: dict[str, object] | None) -> None:
-    if to.frees_scope:
+    if to.frees_scope or to.ends_record:
         c.execute(sql("drop_worker_record"), {"item": item.id})
     elif record:
         write_record(c, item.id, record)

@@ -11,6 +11,7 @@ from damascus.domain.failures import AGENT_UNAVAILABLE
 from damascus.domain.feedback import VerdictFeedback, clean
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Rejected
+from damascus.domain.policy import Event
 from damascus.domain.ports import AgentRun, Candidate, Watch
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
@@ -125,12 +126,19 @@ def implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
         events=_told,
         begins=lambda: (
             ("agent.started", {"role": "code-implementer", "attempt": run.item.attempts + 1}),
-            *run.reach(Milestone.WORKING, milestones.working_line(run.item.title)),
+            *_working(run),
         ),
     )
 
 
-def _told(made: Made) -> tuple[tuple[str, dict[str, object]], ...]:
+def _working(run: Run) -> tuple[Event, ...]:
+    """An attempt that repairs a red CI stays FIXING_CI until it is pushed."""
+    if run.milestone == Milestone.FIXING_CI:
+        return ()
+    return run.reach(Milestone.WORKING, milestones.working_line(run.item.title))
+
+
+def _told(made: Made) -> tuple[Event, ...]:
     finished: dict[str, object] = {"exit_code": made.exit_code, "seconds": round(made.seconds, 3)}
     if made.commit is None:
         return (("agent.finished", finished),)
