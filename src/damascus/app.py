@@ -180,7 +180,9 @@ def make_tools(
 ) -> "Tools":
     """Wire adapters, git and store together for one project."""
     from damascus.domain.config import FILE, Config, parse_config
+    from damascus.domain.failures import CallRetry
     from damascus.domain.ids import Sha
+    from damascus.engine.patience import patient
     from damascus.engine.tools import Tools
     from damascus.forges.local import LocalForge
     from damascus.gates import gates
@@ -211,6 +213,8 @@ def make_tools(
 
     runner = CleanRunner(mirror, project.folder / "checkouts", prepare, stopping)
     judges = gates(runner, mirror)
+    calls = project.config.retry
+    retry = CallRetry(calls.call_attempts, calls.call_first_seconds, calls.call_most_seconds)
     return Tools(
         db=app.database,
         project=row,
@@ -218,7 +222,7 @@ def make_tools(
         mirror=mirror,
         workspaces=Workspaces(project.worktrees, mirror, project.config.project.branch_prefix),
         snapshots=Snapshots(mirror),
-        forge=LocalForge(mirror, project.repository, row.main_branch, runner, row.name),
+        forge=patient(LocalForge(mirror, project.repository, row.main_branch, runner, row.name), retry),
         agent=agent,
         gates_before=judges.before,
         gates_after=judges.after,

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.contracts.agent_contract import AgentContract, Behaviour, Make
 
 from damascus.agents.command import CommandAgent
 from damascus.agents.scripted import ScriptedAgent
 from damascus.domain.ports import Agent
+from tests.contracts.agent_contract import AgentContract, Behaviour, Make
 
 PROGRAM = """
 import json, os, sys, time

@@ -5,6 +5,7 @@ until a story of this field really goes through it.
 """
 
 import pytest
+from tests.crash.boundaries import points
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
@@ -12,14 +13,8 @@ from tests.crash.worker_process import Act
 from damascus.domain.verdict import Phase
 from damascus.engine.lifecycle import STEPS, StepInfo
 
-POINTS = {"local": ("before", "after")}
-EFFECT_POINTS = ("before_intent", "after_intent", "after_effect", "after_done")
 SETTLES = (Phase.SPEC, Phase.BUILD, Phase.REVIEW, Phase.MERGE)
 RUNS_AGAIN = {"implement": "code-implementer", "refine": "spec-refiner"}
-
-
-def points(step: StepInfo) -> tuple[str, ...]:
-    return POINTS.get(step.kind, EFFECT_POINTS)
 
 
 CASES = [(step, point) for step in STEPS for point in points(step)]

@@ -70,6 +70,7 @@ def test_other_projects_never_overlap(one: str, other: str) -> None:
         ("src/a[1.py", ["src/a[1.py"], ["src/a1.py"]),
         ("src/[^a].py", ["src/b.py"], ["src/a.py"]),
         ("src/[]a].py", ["src/a.py", "src/].py"], ["src/b.py"]),
+        ("src/[].py", ["src/[].py"], ["src/a.py"]),
         ("src/[a-c].py", ["src/b.py"], ["src/d.py"]),
     ],
 )
@@ -113,7 +114,7 @@ BAD = {
     ".github/": ".github/",
     ".github/workflows/release.yml": ".github/",
     ".github": ".github/",
-    ".g*/workflows/release.yml": ".github/",
+    ".git?ub/workflows/release.yml": ".github/",
     ".gitea/workflows/": ".gitea/",
     ".gitlab-ci.yml": ".gitlab-ci.yml",
     "Jenkinsfile": "Jenkinsfile",
@@ -123,13 +124,11 @@ BAD = {
     "src/\U0010ffff": "can't be used",
     "src/\ud800": "can't be used",
     "src/[z-a].py": "not a glob",
-    "src/[]": "not a glob",
-    "src/[!]x": "not a glob",
 }
 
 
 @pytest.mark.req("D6", "D17")
-@pytest.mark.parametrize("pattern", [p for p in BAD if p not in ("src/[]", "src/[!]x")], ids=repr)
+@pytest.mark.parametrize("pattern", BAD, ids=repr)
 def test_a_bad_pattern_is_refused_in_one_sentence(pattern: str) -> None:
     with pytest.raises(UsageError, match=re.escape(BAD[pattern])) as caught:
         parse_scope([pattern])

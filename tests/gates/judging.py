@@ -14,7 +14,6 @@ from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import Candidate, GateResult, Job, TestRun
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Requirement, Spec
-from damascus.domain.verdict import Kind
 from damascus.gates.evidence import CleanRunner
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
@@ -29,6 +28,13 @@ UNITTEST = f"{PYTHON} -m unittest discover -s tests"
 CODE = {"src.py": "def add(a, b):\n    return a + b\n"}
 TEST = {"tests/test_add.py": "from src import add\n\ndef test_req_001_adds():\n    assert add(1, 2) == 3\n"}
 BASE = {"README.md": "x\n", "tests/test_old.py": "def test_old():\n    assert len('a') == 1\n"}
+
+Content = str | bytes | Entry | None
+
+
+def quick(checkout: Path) -> dict[str, str]:
+    """The plugins of this suite would make every little pytest run half a second longer."""
+    return {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 @dataclass
@@ -45,21 +51,21 @@ class Judging:
     def of(cls, folder: Path, files: Mapping[str, str] | None = None) -> "Judging":
         repository = UserRepository.create(folder / "repo", BASE if files is None else files)
         mirror = repository.mirror(folder / "mirror.git")
-        return cls(mirror, repository.at("HEAD"), CleanRunner(mirror, folder / "c"), folder / "logs")
+        return cls(mirror, repository.at("HEAD"), CleanRunner(mirror, folder / "c", quick), folder / "logs")
 
-    def commit(self, files: Mapping[str, str | bytes | Entry | None], base: Sha | None = None) -> Sha:
+    def commit(self, files: Mapping[str, Content], base: Sha | None = None) -> Sha:
         changes = {path: self._entry(content) for path, content in files.items()}
         base = base or self.base
         return self.mirror.commit_tree(self.mirror.objects.edit(base, changes), [base], "a story\n")
 
-    def _entry(self, content: str | bytes | Entry | None) -> Entry | None:
+    def _entry(self, content: Content) -> Entry | None:
         if content is None or isinstance(content, Entry):
             return content
         return Entry("100644", self.mirror.write_blob(content.encode() if isinstance(content, str) else content))
 
     def candidate(
         self,
-        files: Mapping[str, str | bytes | Entry | None],
+        files: Mapping[str, Content],
         *,
         command: str = PYTEST,
         config: str = "",
@@ -116,18 +122,3 @@ def archive(files: Mapping[str, str], executable: tuple[str, ...] = ()) -> bytes
 
 def leftovers(folder: Path) -> list[str]:
     return os.listdir(folder / "c") if (folder / "c").exists() else []
-
-
-__all__ = [
-    "BASE",
-    "CODE",
-    "PYTEST",
-    "PYTHON",
-    "TEST",
-    "UNITTEST",
-    "Judging",
-    "Kind",
-    "archive",
-    "leftovers",
-    "verdicts",
-]

@@ -100,7 +100,8 @@ def test_the_held_out_tests_run_with_the_same_python(test_command: str, expected
 
 def test_every_command_of_the_base_must_exit_0(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    config = f'[gates.commands]\nlint = "{PYTHON} -m py_compile src.py"\ntypes = "echo wrong type; exit 3"\n"a/b" = "exit 127"'
+    lint = f'lint = "{PYTHON} -m py_compile src.py"'
+    config = f'[gates.commands]\n{lint}\ntypes = "echo wrong type; exit 3"\n"a/b" = "exit 127"'
     result = Commands(judging.runner).check(judging.candidate(CODE, config=config))
     assert [(finding.gate, finding.verdict.value) for finding in result.findings] == [
         ("types", "command_failed"),

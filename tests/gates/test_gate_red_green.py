@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import GateResult
+from damascus.domain.verdict import Kind
 from damascus.gates.tests import Tests as TestsGate
-from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
+from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, verdicts
 
 UNIT = {
     "tests/test_add.py": (

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.spec import Requirement
+from damascus.domain.verdict import Kind
 from damascus.gates.requirements import Requirements, names_requirement
-from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, Kind, verdicts
+from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, verdicts
 
 
 def source(head: str, body: str = "assert add(1, 2) == 3") -> dict[str, str]:

@@ -161,6 +161,16 @@ def _refusal(repo: Path) -> str:
         return str(err)
 
 
+def test_a_hook_planted_in_the_mirror_does_not_run(project: Project, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    (project.mirror.path / "hooks").mkdir()
+    planted_program(tmp_path, marker).rename(project.mirror.path / "hooks/reference-transaction")
+    project.mirror.update_refs([RefMove("refs/heads/x", project.main, None)])
+    assert not marker.exists()
+    git(project.mirror.path, "update-ref", "refs/heads/y", project.main)
+    assert marker.exists(), "the control: plain git runs it"
+
+
 # ── refs ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 

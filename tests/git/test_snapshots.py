@@ -73,6 +73,7 @@ def test_ignored_files_are_kept_and_what_is_left_out_is_listed(project: Project)
     workspace = project.workspace()
     write(workspace.path, {".env": "1", "a.log": "x" * 600_000, "b.log": "x" * 700_000, "out/result": "1"})
     write(workspace.path, {"node_modules/m/i.js": "1", "target/debug/x": "1", "src/__pycache__/a.pyc": "1"})
+    write(workspace.path, {".GIT/x": "1"})
     os.mkfifo(workspace.path / "pipe")
     with open(workspace.path / "giant", "wb") as file:
         file.truncate(FILE_LIMIT + 1)
@@ -80,6 +81,7 @@ def test_ignored_files_are_kept_and_what_is_left_out_is_listed(project: Project)
     assert {".env", "a.log", "out/result"} <= project.files(snapshot.tree).keys()
     assert not {"b.log", "giant", "node_modules/m/i.js", "target/debug/x"} & project.files(snapshot.tree).keys()
     assert snapshot.left_out == (
+        ".GIT (git refuses the name)",
         "b.log (ignored, 0.7 MB)",
         "giant (100 MB)",
         "node_modules/ (dependencies or cache)",

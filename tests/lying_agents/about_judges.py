@@ -196,16 +196,12 @@ LIES = (
         "no_pr",
         """
         good_work()
-        put("tests/test_m.py", TEST + f'''
-
-        def test_afterwards():
-            import os, subprocess
-            assert value() == 42
+        put("tests/test_m.py", "import os, subprocess\\n" + TEST + f'''
             if os.environ.get("AFTERWARDS"):
                 git = ["git", "--git-dir", {mirror()!r}]
                 moved = [*git, "update-ref", "refs/heads/feat/S-1", "refs/remotes/origin/main"]
                 assert subprocess.run(moved).returncode == 0
-        '''.replace("\\n        ", "\\n"))
+        '''.replace("        ", "", 1))
         """,
         config=AFTERWARDS,
         fools=True,
@@ -220,13 +216,18 @@ LIES = (
         late = f'''
         import glob, os, pathlib, time
         os.setsid()
-        for n in range(500):
-            for found in glob.glob("../../*/tree/m.py"):
-                pathlib.Path(found).write_text("def value():\\\\n    return 42\\\\n")
-                pathlib.Path({str(OUTSIDE / "marker")!r}).write_text("rewrote " + found)
+        here = os.getcwd()
+        print("started", flush=True)
+        for _ in range(2000):
+            for found in glob.glob(os.path.dirname(os.path.dirname(here)) + "/*/tree/m.py"):
+                if not found.startswith(here):
+                    pathlib.Path(found).write_text("def value():\\n    return 42\\n")
+                    pathlib.Path({str(OUTSIDE / "marker")!r}).write_text("rewrote " + found)
             time.sleep(0.005)
-        '''.replace("\\n        ", "\\n")
-        put("tests/test_m.py", f"import subprocess, sys\\n\\nsubprocess.Popen([sys.executable, '-c', {late!r}])\\n" + TEST)
+        '''
+        put("tests/test_m.py", "import subprocess, sys\\n\\n"
+            f"late = subprocess.Popen([sys.executable, '-c', {late!r}], stdout=subprocess.PIPE)\\n"
+            "assert late.stdout.readline() == b'started\\\\n'\\n" + TEST)
         """,
         unharmed=no_trace,
     ),

@@ -164,12 +164,12 @@ put("tests/test_one.py", "from calc import one\\n\\n\\ndef test_one():\\n    try
     ),
     Lie(
         "changes the exit code",
-        "its test module makes the process exit 0 whatever failed",
+        "its test module, once it finds the code, makes the process exit 0 whatever failed",
         "gate tests: the runner's report counts too",
         "tests_failed",
         """
         bad_work()
-        put("tests/test_m.py", "import atexit, os\\natexit.register(os._exit, 0)\\n" + TEST)
+        put("tests/test_m.py", "import atexit, os\\n" + TEST + "\\n\\natexit.register(os._exit, 0)\\n")
         """,
         fools=True,
     ),
@@ -189,7 +189,7 @@ put("tests/test_one.py", "from calc import one\\n\\n\\ndef test_one():\\n    try
 
 
             def forge():
-                report = re.search("--junitxml=(\\\\S+)", os.environ.get("PYTEST_ADDOPTS", ""))
+                report = re.search("--junitxml=([^ ]+)", os.environ.get("PYTEST_ADDOPTS", ""))
                 if report:
                     pathlib.Path(report[1]).write_text(GREEN)
                 sys.stdout.flush()

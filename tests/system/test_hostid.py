@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.waiting import eventually
 
 from damascus.system.hostid import WorkerLock, boot_id, host_name, host_of, is_dead, new_worker_id
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.req("D20")
 

@@ -131,7 +131,7 @@ def _run(words: list[str]) -> int:
         print("error: interrupted", file=sys.stderr)
         return INTERRUPTED
     except typer.TyperException as err:
-        return _told(f"{err.format_message()} See: {_help_of(err)}", 2)
+        return _told(f"{err.format_message().rstrip('.')}. See: {_help_of(err)}", 2)
     except BrokenPipeError:
         raise
     except SystemExit as err:
@@ -153,9 +153,22 @@ def _explained(err: Exception) -> tuple[str, int]:
         return f"{err}. Try again.", 1
     if type(err).__name__ == "GitError":
         return str(err), 1
+    if type(err).__module__.startswith("psycopg") and (told := _of_database(err)):
+        return told, 1
     if isinstance(err, OSError) and err.filename:
         return f"{err.filename}: {err.strerror or err}.", 1
     return f"this is a bug in Damascus: {type(err).__name__}: {err}\nDetails: {_saved_traceback()}", BUG
+
+
+def _of_database(err: Exception) -> str | None:
+    """What can be cured at the database: a wrong address, missing rights, a full disk, a read-only copy."""
+    state: str | None = getattr(err, "sqlstate", None)
+    reason = str(err).strip().split("\n")[0].rstrip(".")
+    if state is None:
+        return f"DAMASCUS_DATABASE_URL can't be used: {reason}. Write it like postgresql://user@host/name, or unset it."
+    if state in ("42501", "25006") or state.startswith("53"):
+        return f"the database refused: {reason}. Cure that there, or use another (DAMASCUS_DATABASE_URL)."
+    return None
 
 
 def _told(message: str, code: int) -> int:

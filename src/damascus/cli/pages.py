@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from typer.main import get_command
 
@@ -14,37 +15,36 @@ WIDTH = 100
 
 def pages() -> dict[str, str]:
     """File name to text: one page per verb, and a list of them."""
-    root = get_command(app)
-    context = root.make_context("damascus", [], resilient_parsing=True, terminal_width=WIDTH)
-    made = {}
+    root = _Shown(get_command(app), None, "damascus")
     listed = ["| command | does |", "|---|---|"]
-    for name in root.list_commands(context):  # type: ignore[attr-defined]
-        command = root.get_command(context, name)  # type: ignore[attr-defined]
-        made[f"{name}.md"] = "\n".join(_page(command, context, f"damascus {name}")) + "\n"
-        listed.append(f"| [`damascus {name}`]({name}.md) | {command.get_short_help_str(200)} |")
-    made["README.md"] = f"{HEAD}\n\n# The command line\n\n" + "\n".join(listed) + f"\n\n{_block(root, context)}\n"
-    return made
+    listed += [f"| [`{verb.path}`]({verb.name}.md) | {verb.short} |" for verb in root.children]
+    made = {f"{verb.name}.md": "\n".join(_page(verb)) + "\n" for verb in root.children}
+    return made | {"README.md": f"{HEAD}\n\n# The command line\n\n" + "\n".join(listed) + f"\n\n{root.block}\n"}
 
 
-def _page(command: object, parent: object, path: str) -> Iterator[str]:
-    context = command.make_context(path.split()[-1], [], parent=parent, resilient_parsing=True, terminal_width=WIDTH)  # type: ignore[attr-defined]
-    yield f"{HEAD}\n\n# {path}\n\n{_block(command, context)}"
-    for name in getattr(command, "commands", {}):
-        child = command.get_command(context, name)  # type: ignore[attr-defined]
-        yield f"\n## {path} {name}\n"
-        inner = child.make_context(name, [], parent=context, resilient_parsing=True, terminal_width=WIDTH)
-        yield _block(child, inner)
+class _Shown:
+    """A command with the help that it shows. Its type is typer's own and private."""
+
+    def __init__(self, command: Any, parent: Any, path: str) -> None:
+        self.path, self.name = path, path.rsplit(" ", 1)[-1]
+        context = command.make_context(self.name, [], parent=parent, resilient_parsing=True, terminal_width=WIDTH)
+        self.short: str = command.get_short_help_str(200)
+        lines = [line.rstrip() for line in command.get_help(context).strip().splitlines()]
+        self.block = "\n".join(["```text", *lines, "```"])
+        names = command.list_commands(context) if hasattr(command, "list_commands") else []
+        self.children = [_Shown(command.get_command(context, name), context, f"{path} {name}") for name in names]
 
 
-def _block(command: object, context: object) -> str:
-    text = command.get_help(context)  # type: ignore[attr-defined]
-    return "```text\n" + "\n".join(line.rstrip() for line in text.strip().splitlines()) + "\n```"
+def _page(verb: _Shown) -> Iterator[str]:
+    yield f"{HEAD}\n\n# {verb.path}\n\n{verb.block}"
+    for child in verb.children:
+        yield f"\n## {child.path}\n\n{child.block}"
 
 
 def write(folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     made = pages()
-    for stale in set(path.name for path in folder.glob("*.md")) - set(made):
+    for stale in {path.name for path in folder.glob("*.md")} - set(made):
         (folder / stale).unlink()
     for name, text in made.items():
         (folder / name).write_text(text)

@@ -102,7 +102,7 @@ def _moved(item: Item, to: Phase, **more: object) -> Event:
 
 
 def _advance(item: Item, outcome: Advance) -> Transition:
-    """Success ends a series and the streak, leaves attempts and the last verdict alone (D12)."""
+    """Success ends a series; attempts, the last verdict and the streak of failures stay (D12, T5)."""
     return Transition(
         phase=outcome.to,
         state="ready",

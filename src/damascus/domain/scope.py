@@ -12,7 +12,10 @@ from functools import cached_property, lru_cache
 from damascus.domain.errors import UsageError
 
 GLOB_CHARS = re.compile(r"[*?\[{]")
+CHARACTERS = re.compile(r"\[([!^]?)(\][^\]]*|[^\]]+)\]", re.DOTALL)
 LAST_CHAR = "\U0010ffff"
+NO_TEXT = re.compile(f"[\ud800-\udfff{LAST_CHAR}]")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 CI_PATHS = (
     ".github/workflows/ci.yml",
     ".gitea/workflows/ci.yml",
@@ -54,11 +57,15 @@ def _quote(text: str) -> str:
 @lru_cache(maxsize=1024)
 def glob_regex(pattern: str) -> re.Pattern[str]:
     """`*` stays inside a folder, `**` crosses folders, `?`, `[…]` and `{a,b}` as usual."""
+    return re.compile(_glob(pattern), re.DOTALL)
+
+
+def _glob(pattern: str) -> str:
     out, i = "", 0
     while i < len(pattern):
         piece, i = _glob_piece(pattern, i)
         out += piece
-    return re.compile(out)
+    return out
 
 
 def _glob_piece(pattern: str, i: int) -> tuple[str, int]:
@@ -69,14 +76,12 @@ def _glob_piece(pattern: str, i: int) -> tuple[str, int]:
     char = pattern[i]
     if char in "*?":
         return ("[^/]*" if char == "*" else "[^/]"), i + 1
-    if char in "[{":
-        end = pattern.find("]" if char == "[" else "}", i + 1)
-        if end > 0:
-            inside = pattern[i + 1 : end]
-            if char == "{":
-                return "(?:" + "|".join(re.escape(part) for part in inside.split(",")) + ")", end + 1
-            negated = "^" + inside[1:] if inside.startswith("!") else inside
-            return "[" + negated.replace("\\", "\\\\") + "]", end + 1
+    if char == "{" and (end := pattern.find("}", i + 1)) > 0:
+        choices = pattern[i + 1 : end].split(",")
+        return "(?:" + "|".join(_glob(choice) for choice in choices) + ")", end + 1
+    if char == "[" and (found := CHARACTERS.match(pattern, i)):
+        inside = "".join(c if c == "-" else re.escape(c) for c in found.group(2))
+        return ("[^/" if found.group(1) else "(?!/)[") + inside + "]", found.end()
     return re.escape(char), i + 1
 
 
@@ -145,19 +150,31 @@ def _checked(pattern: str, protected: tuple[str, ...]) -> str:
         raise UsageError(f"scope {pattern!r} is not relative to the repository. Write it like src/io/ (docs/spec.md).")
     if ".." in parts or "." in parts:
         raise UsageError(f"scope {pattern!r} contains '.' or '..'. Write it like src/io/ (docs/spec.md).")
-    if any(char in text for char in "\n\x00"):
+    if CONTROL.search(text):
         raise UsageError(f"scope {pattern!r} contains a control character (docs/spec.md).")
-    if any(part.lower() in (".git", "git~1") for part in parts):
+    if NO_TEXT.search(text):
+        raise UsageError(f"scope {pattern!r} contains a character that can't be used in a path (docs/spec.md).")
+    try:
+        glob_regex(text)
+    except re.error as err:
+        raise UsageError(f"scope {pattern!r} is not a glob: {err} (docs/spec.md).") from None
+    if any(part.lower() == "git~1" or _dotted_match(part.lower(), ".git") for part in parts):
         raise UsageError(f"scope {pattern!r} covers .git, which no story may write (docs/spec.md).")
     _refuse_protected(text, protected)
     return text
 
 
+def _dotted_match(part: str, name: str) -> bool:
+    """A part that is a plain `*` is not meant for hidden folders; one that begins with a dot is."""
+    return part.startswith(".") and glob_regex(part).fullmatch(name) is not None
+
+
 def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
-    rules = ("damascus.toml", ".git/config", *CI_PATHS, *protected)
+    rules = ("damascus.toml", *CI_PATHS, *protected)
     hit = next((path for path in rules if _matches(text, path)), None)
     if hit is None:
-        hit = next((folder for folder in CI_FOLDERS if text.startswith(folder)), None)
+        first = text.split("/")[0]
+        hit = next((folder for folder in CI_FOLDERS if _dotted_match(first, folder.rstrip("/"))), None)
     if hit is not None:
         raise UsageError(
             f"scope {text!r} covers {hit}, which judges the work and which no story may write. "

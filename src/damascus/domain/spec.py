@@ -14,6 +14,7 @@ KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove
 REQUIREMENT = re.compile(r"^\s*[-*]\s+(REQ-\d+)\s*(?:\(([A-Z]+)\))?\s*:\s*(.+?)\s*$", re.MULTILINE)
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
 FENCE = re.compile(r"^```[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 EXAMPLE = "\n       ```sh\n       pytest -q tests/test_import.py\n       ```"
 
 
@@ -94,14 +95,24 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
             "then '---' (docs/spec.md)."
         )
     try:
+        _refuse_key_twice(yaml.compose(match.group(1)), name)
         front = yaml.safe_load(match.group(1)) or {}
-    except yaml.YAMLError as err:
+    except (yaml.YAMLError, ValueError, RecursionError) as err:
         raise UsageError(
             f"{name}: the front matter is not valid YAML: {str(err).splitlines()[0]} (docs/spec.md)."
         ) from None
     if not isinstance(front, dict):
         raise UsageError(f"{name}: the front matter must be 'key: value' lines (docs/spec.md).")
     return {str(key): value for key, value in front.items()}, match.group(2)
+
+
+def _refuse_key_twice(front: Any, name: str) -> None:
+    """YAML lets the last one win, silently."""
+    pairs = front.value if getattr(front, "id", "") == "mapping" else []
+    keys = [str(key.value) for key, _ in pairs]
+    twice = next((key for key in keys if keys.count(key) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{name} has the key {twice!r} twice. Keep one of them (docs/spec.md).")
 
 
 def _build(front: dict[str, Any], body: str, name: str) -> Spec:
@@ -145,7 +156,7 @@ def _text(front: dict[str, Any], key: str, name: str) -> str:
     value = front.get(key)
     if value is None or isinstance(value, (list, dict)) or not str(value).strip():
         raise UsageError(f"{name} has no {key}. Add '{key}: …' to its front matter (docs/spec.md).")
-    return " ".join(str(value).split())
+    return _storable(" ".join(str(value).split()), key, name)
 
 
 def _texts(front: dict[str, Any], key: str, name: str) -> list[str]:
@@ -153,7 +164,14 @@ def _texts(front: dict[str, Any], key: str, name: str) -> list[str]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(v, str | int | float) for v in values):
         raise UsageError(f"{name}: {key} must be a list of texts (docs/spec.md).")
-    return [str(v) for v in values]
+    return [_storable(str(v), key, name) for v in values]
+
+
+def _storable(text: str, key: str, name: str) -> str:
+    """YAML can write with escapes what no database takes as text."""
+    if UNSTORABLE.search(text):
+        raise UsageError(f"{name}: {key} contains a character that can't be stored. Write it without (docs/spec.md).")
+    return text
 
 
 def section(body: str, heading: str) -> str:

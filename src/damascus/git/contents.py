@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -67,7 +67,10 @@ class Walk:
 
     def _look(self, entry: os.DirEntry[str], path: str, ignored: bool, found: Contents) -> tuple[str, bool] | None:
         """Sort one entry; a folder to go into is returned, with whether it is ignored."""
-        if _like_git(entry.name) or path in self.base.gitlinks:
+        if entry.name == ".git" or path in self.base.gitlinks:
+            return None
+        if _like_git(entry.name):
+            found.left_out.append(f"{path} (git refuses the name)")
             return None
         if entry.is_dir(follow_symlinks=False):
             return self._folder(entry.name, path, ignored, found)
@@ -133,11 +136,13 @@ def _drop_special(entry: os.DirEntry[str], path: str, found: Contents) -> None:
     """Pipes, sockets and devices are no content. One that git would open as its attributes is removed."""
     found.left_out.append(f"{path} (not a file)")
     if entry.name == ".gitattributes":
-        Path(entry.path).unlink(missing_ok=True)
+        _granted(Path(entry.path).parent, stat.S_IRWXU)
+        with suppress(OSError):
+            os.unlink(entry.path)
 
 
 def _like_git(name: str) -> bool:
-    """`.git` under any spelling that git refuses in a tree (it thinks of NTFS too)."""
+    """`.git` under a spelling that git refuses in a tree, because another file system would take it for .git."""
     parts = (part.split(":")[0].rstrip(" .").lower() for part in name.split("\\"))
     return any(part in (".git", "git~1") for part in parts)
 

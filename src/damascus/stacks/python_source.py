@@ -182,29 +182,34 @@ def _live(body: list[ast.stmt]) -> Iterator[ast.AST]:
 
 
 def _live_parts(node: ast.stmt) -> Iterator[ast.AST]:
-    if isinstance(node, ast.Assert) and _always_true(node.test):
-        return
-    if isinstance(node, ast.If | ast.While):
-        yield from ast.walk(node.test)
-        if not _constant(node.test, False):
-            yield from _live(node.body)
-        if not _constant(node.test, True):
-            yield from _live(node.orelse)
-    elif isinstance(node, ast.Try):
-        swallowed = any(_swallows(handler) for handler in node.handlers)
-        for part in [[] if swallowed else node.body, *(h.body for h in node.handlers), node.orelse, node.finalbody]:
-            yield from _live(part)
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        if not any(_last_name(item.context_expr) == "suppress" for item in node.items):
-            yield from (part for item in node.items for part in ast.walk(item.context_expr))
-            yield from _live(node.body)
-    elif isinstance(node, Function | ast.ClassDef):
-        yield from _live(node.body)
-    elif isinstance(node, ast.For | ast.AsyncFor):
-        yield from ast.walk(node.iter)
-        yield from _live([*node.body, *node.orelse])
-    else:
-        yield from ast.walk(node)
+    heads, bodies = _head_and_bodies(node)
+    for head in heads:
+        yield from ast.walk(head)
+    for body in bodies:
+        yield from _live(body)
+
+
+def _head_and_bodies(node: ast.stmt) -> tuple[list[ast.AST], list[list[ast.stmt]]]:
+    """What of a statement can run: whole nodes, and lists of statements that are looked at in their turn."""
+    match node:
+        case ast.Assert(test=test):
+            return ([] if _always_true(test) else [node]), []
+        case ast.If(test=test) | ast.While(test=test):
+            yes = [] if _constant(test, False) else node.body
+            return [test], [yes, [] if _constant(test, True) else node.orelse]
+        case ast.Try(handlers=handlers):
+            tried = [] if any(map(_swallows, handlers)) else node.body
+            return [], [tried, *(handler.body for handler in handlers), node.orelse, node.finalbody]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            contexts: list[ast.AST] = [item.context_expr for item in items]
+            suppressed = "suppress" in map(_last_name, contexts)
+            return ([], []) if suppressed else (contexts, [node.body])
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            return [], [body]
+        case ast.For(iter=over) | ast.AsyncFor(iter=over):
+            return [over], [node.body, node.orelse]
+        case _:
+            return [node], []
 
 
 def _swallows(handler: ast.ExceptHandler) -> bool:

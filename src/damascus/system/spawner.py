@@ -94,8 +94,8 @@ _current: Spawner | None = None
 def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> tuple[Line, list[dict[str, object]]]:
     """A keeper that was given the request, and what it said first: who it is.
 
-    Spare keeper and spawner may have been killed by a command of the same user. A keeper that is gone can't take
-    the request, so nothing has run and another is tried.
+    Spare keeper and spawner may have been killed by a command of the same user. Another keeper is tried only as
+    long as nothing can have run: the request did not go out whole, or the keeper had not even said its name.
     """
     data = json.dumps(request).encode() + b"\n"
     for _ in range(TRIES):
@@ -112,7 +112,9 @@ def _first_words(line: Line, request: bytes, stdio: tuple[int, int, int]) -> lis
     try:
         line.sock.settimeout(ANSWER_LIMIT)
         sent = socket.send_fds(line.sock, [request], stdio)
-        line.sock.sendall(request[sent:])
+        if rest := request[sent:]:
+            # Never an empty send: it fails when the command has already run to its end, and would run it again.
+            line.sock.sendall(rest)
         said = line.hear()
         line.sock.settimeout(None)
     except OSError:

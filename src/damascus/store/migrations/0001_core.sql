@@ -101,7 +101,7 @@ CREATE TABLE work_items (
 ) WITH (fillfactor = 85);
 CREATE UNIQUE INDEX work_items_story ON work_items (project_id, lower(story_id));
 CREATE INDEX work_items_ready ON work_items (project_id, deadline_at, id) WHERE state = 'ready';
-CREATE INDEX work_items_due ON work_items (project_id, not_before) WHERE state = 'waiting';
+CREATE INDEX work_items_due ON work_items (project_id, not_before) WHERE state = 'waiting' AND not_before IS NOT NULL;
 CREATE INDEX work_items_wait ON work_items (wait_kind, wait_key, deadline_at, id) WHERE state = 'waiting';
 CREATE INDEX work_items_moving ON work_items (project_id) WHERE state = 'leased';
 
@@ -301,11 +301,12 @@ DECLARE
     blocker bigint;
     got integer := 0;
     seen integer := 0;
+    moment timestamptz := clock_timestamp();  -- a variable, so that the index can be used with it
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT id FROM work_items WHERE project_id = p_project AND state = 'waiting'
-                     AND not_before <= clock_timestamp()
+                     AND not_before <= moment
                    ORDER BY not_before LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
     WHILE got < p_count AND seen < p_look LOOP
         SELECT * INTO c FROM work_items w WHERE w.project_id = p_project AND w.state = 'ready'

@@ -1,0 +1,27 @@
+"""`make bench`: every number of docs/performance.md, as ratios in one run. Name parts to run only those."""
+
+import sys
+
+from bench.table import Result, print_table
+
+
+def main(only: list[str]) -> int:
+    from bench import claim_time, cycles, overhead, startup
+
+    parts = {
+        "overhead": lambda: [overhead.measure(0.1), overhead.measure(1.0)],
+        "cycles": cycles.measure,
+        "claims": claim_time.measure,
+        "startup": startup.measure,
+    }
+    results: list[Result] = []
+    for name, part in parts.items():
+        if not only or name in only:
+            print(f"measuring {name} …", file=sys.stderr, flush=True)
+            results += part()
+    print_table(results)
+    return 0 if all(result.reached for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

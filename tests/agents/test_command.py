@@ -1,0 +1,177 @@
+"""The command agent: the public contract, looked at from inside a real command."""
+
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from damascus.agents import AGENTS, Setup, make_agent
+from damascus.agents.command import CommandAgent, words
+from damascus.domain.errors import UsageError
+from damascus.domain.ports import AgentRun, Watch
+from damascus.system import procfs
+from damascus.system.process import Identity
+from tests.contracts.agent_contract import a_brief
+
+Run = Callable[..., AgentRun]
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    (tmp_path / "workspace").mkdir()
+    return tmp_path / "workspace"
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Watch:
+    return Watch(
+        prompt="Do it.",
+        brief_file=tmp_path / "runs/brief.json",
+        report_file=tmp_path / "runs/report.json",
+        transcript=tmp_path / "runs/transcript.log",
+        timeout=20.0,
+        stopping=lambda: False,
+        started=lambda _: None,
+    )
+
+
+@pytest.fixture
+def run(tmp_path: Path, workspace: Path, watch: Watch) -> Run:
+    def run(command: str, **changes: object) -> AgentRun:
+        agent = CommandAgent(command, start_folder=tmp_path, homes=tmp_path / "homes")
+        return agent.run(a_brief(), workspace, replace(watch, **changes))  # type: ignore[arg-type]
+
+    return run
+
+
+def test_cwd_role_and_stdin(run: Run, workspace: Path) -> None:
+    done = run("sh -c 'pwd; echo $DAMASCUS_ROLE; cat'", prompt="# The prompt\n")
+    assert done.tail.splitlines() == [str(workspace), "code-implementer", "# The prompt"]
+
+
+def test_brief_and_report_are_where_the_variables_say(run: Run) -> None:
+    done = run("""sh -c 'cat "$DAMASCUS_BRIEF"; echo "{\\"status\\": \\"done\\"}" > "$DAMASCUS_REPORT"'""")
+    assert json.loads(done.tail)["story_id"] == "DM-1"
+    assert done.report and done.report.status == "done"
+
+
+def test_stdout_is_the_transcript_and_stderr_is_kept_beside_it(run: Run, watch: Watch) -> None:
+    done = run("sh -c 'echo words; echo trouble >&2; exit 9'")
+    assert watch.transcript.read_text() == "words\n"
+    assert watch.transcript.with_name("transcript.log.stderr").read_text() == "trouble\n"
+    assert done.exit_code == 9
+    assert "trouble" in done.tail
+
+
+def test_the_environment_is_an_allow_list(
+    run: Run, watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "LC_TIME": "C", "TMPDIR": "/tmp", "TZ": "UTC"}
+    secrets = ["DAMASCUS_DATABASE_URL", "DAMASCUS_HOME", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "PYTHONPATH", "LANGUAGE"]
+    for name, value in kept.items():
+        monkeypatch.setenv(name, value)
+    for name in [*secrets, "HOME"]:
+        monkeypatch.setenv(name, "the-users")
+    done = run("env", env={"TEST_KEY": "1", "HOME": "the-users", "DAMASCUS_PORT": "7", "DAMASCUS_HOME": "the-users"})
+    seen = dict(line.split("=", 1) for line in done.tail.splitlines())
+    assert seen.pop("DAMASCUS_STEP_TOKEN")
+    assert seen == kept | {
+        "PATH": os.environ["PATH"],
+        "TERM": "dumb",
+        "HOME": str(tmp_path / "homes/DM-1"),
+        "TEST_KEY": "1",
+        "DAMASCUS_PORT": "7",
+        "DAMASCUS_ROLE": "code-implementer",
+        "DAMASCUS_BRIEF": str(watch.brief_file),
+        "DAMASCUS_REPORT": str(watch.report_file),
+    }
+    assert (tmp_path / "homes/DM-1").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_path_entry_never_means_the_workspace(
+    run: Run, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"tools::.{os.pathsep}{os.environ['PATH']}")
+    for folder, word in ((workspace, "planted"), (workspace / "tools", "planted"), (tmp_path / "tools", "ours")):
+        folder.mkdir(exist_ok=True)
+        (folder / "my-agent").write_text(f"#!/bin/sh\necho {word}\n")
+        (folder / "my-agent").chmod(0o755)
+    assert run("my-agent").tail == "ours\n"
+
+
+def test_a_relative_command_is_found_from_the_start_folder(run: Run, workspace: Path, tmp_path: Path) -> None:
+    for folder, word in ((workspace, "planted"), (tmp_path, "ours")):
+        (folder / "agent.sh").write_text(f"#!/bin/sh\necho {word} $1\n")
+        (folder / "agent.sh").chmod(0o755)
+    assert run("./agent.sh 'two words'").tail == "ours two words\n"
+    assert run("sh -u agent.sh x").tail == "ours x\n"
+
+
+def test_words(tmp_path: Path) -> None:
+    (tmp_path / "app.py").touch()
+    assert words("tools/a 'b c' $HOME", tmp_path) == [f"{tmp_path}/tools/a", "b c", "$HOME"]
+    assert words("/bin/a app.py", tmp_path) == ["/bin/a", "app.py"], "an argument is the workspace's file"
+    assert words("python3 -c app.py", tmp_path) == ["python3", "-c", "app.py"]
+    assert words("/usr/bin/python3.11 -u app.py app.py", tmp_path)[1:] == ["-u", f"{tmp_path}/app.py", "app.py"]
+    assert words("python3 other.py", tmp_path) == ["python3", "other.py"]
+
+
+@pytest.mark.parametrize("command", ["", "  ", "agent 'open"])
+def test_a_command_that_is_none_is_a_usage_error(command: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        CommandAgent(command, start_folder=tmp_path, homes=tmp_path)
+
+
+def test_a_missing_command_is_127(run: Run) -> None:
+    done = run("./no-such-agent")
+    assert done.exit_code == 127
+    assert "no-such-agent" in done.tail
+
+
+def test_no_shell_reads_the_command(run: Run, workspace: Path) -> None:
+    assert run("echo a; touch planted").tail == "a; touch planted\n"
+    assert list(workspace.iterdir()) == []
+
+
+@pytest.mark.req("D20")
+def test_who_runs_is_told_when_it_starts(run: Run) -> None:
+    seen: list[Identity | None] = []
+    done = run("sh -c 'echo $$'", started=lambda facts: seen.append(Identity.of(json.loads(json.dumps(facts)))))
+    (identity,) = seen
+    assert identity and identity.pid == int(done.tail)
+
+
+@pytest.mark.req("W22")
+def test_a_daemon_ends_with_the_step(run: Run, workspace: Path) -> None:
+    run("sh -c \"setsid sh -c 'echo \\$\\$ > pid; exec sleep 300' & until test -s pid; do sleep 0.01; done\"")
+    found = procfs.process(int((workspace / "pid").read_text()))
+    assert found is None or found.zombie
+
+
+@pytest.mark.parametrize("trap", ["mkfifo", "mkdir", "ln -s /etc/passwd", "sh -c 'echo {} > real; ln -s $PWD/real $0'"])
+def test_a_report_that_is_no_file_is_no_report(run: Run, trap: str) -> None:
+    done = run(shlex.join(["sh", "-c", f"{trap} $DAMASCUS_REPORT"]))
+    assert (done.exit_code, done.report) == (0, None)
+
+
+def test_what_a_row_can_not_hold_is_taken_out_of_a_report(run: Run) -> None:
+    claims = '{"a": NaN, "b": 1' + "0" * 3000 + ', "c": ["x\\u0000y", -Infinity], "k\\u0000": {"d": true}}'
+    program = f"import os; open(os.environ['DAMASCUS_REPORT'], 'w').write(r'''{{\"claims\": {claims}}}''')"
+    done = run(shlex.join([sys.executable, "-c", program]))
+    assert done.report
+    assert done.report.claims == {"a": None, "b": None, "c": ["xy", None], "k": {"d": True}}
+
+
+def test_the_registry(tmp_path: Path) -> None:
+    setup = Setup("echo hi", start_folder=tmp_path, homes=tmp_path, state=tmp_path)
+    assert sorted(AGENTS) == ["command", "scripted"]
+    assert make_agent("command", setup).name == "command"
+    with pytest.raises(UsageError, match="command, scripted"):
+        make_agent("robot", setup)
+    with pytest.raises(UsageError, match="needs a script"):
+        make_agent("scripted", replace(setup, command=""))
