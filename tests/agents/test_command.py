@@ -148,7 +148,8 @@ def test_who_runs_is_told_when_it_starts(run: Run) -> None:
 
 @pytest.mark.req("W22")
 def test_a_daemon_ends_with_the_step(run: Run, workspace: Path) -> None:
-    run("sh -c \"setsid sh -c 'echo \\$\\$ > pid; exec sleep 300' & until test -s pid; do sleep 0.01; done\"")
+    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' & until test -s pid; do sleep 0.01; done"
+    run(shlex.join(["sh", "-c", command]))
     found = procfs.process(int((workspace / "pid").read_text()))
     assert found is None or found.zombie
 
@@ -157,6 +158,20 @@ def test_a_daemon_ends_with_the_step(run: Run, workspace: Path) -> None:
 def test_a_report_that_is_no_file_is_no_report(run: Run, trap: str) -> None:
     done = run(shlex.join(["sh", "-c", f"{trap} $DAMASCUS_REPORT"]))
     assert (done.exit_code, done.report) == (0, None)
+
+
+def test_what_a_try_planted_does_not_reach_the_next(run: Run, tmp_path: Path, watch: Watch) -> None:
+    """Links and folders where brief, report and transcript will be written."""
+    victim = tmp_path / "victim"
+    victim.write_text("untouched")
+    for plant in (f"ln -sf {victim}", "rm -rf $0; mkdir -p", "rm -rf $0; mkfifo"):
+        files = f"$DAMASCUS_BRIEF $DAMASCUS_REPORT {watch.transcript} {watch.transcript}.stderr"
+        command = f"for f in {files}; do rm -rf $f; sh -c '{plant} $0' $f; done"
+        assert run(shlex.join(["sh", "-c", command])).exit_code == 0
+        done = run(shlex.join(["sh", "-c", "cat $DAMASCUS_BRIEF; echo '{}' > $DAMASCUS_REPORT"]))
+        assert (done.exit_code, json.loads(done.tail)["story_id"]) == (0, "DM-1")
+        assert done.report and watch.transcript.is_file()
+    assert victim.read_text() == "untouched"
 
 
 def test_what_a_row_can_not_hold_is_taken_out_of_a_report(run: Run) -> None:

@@ -1,7 +1,6 @@
 """What every gate promises, whatever it looks at. A new gate is one line in test_gates.py."""
 
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 from damascus.domain.ports import Candidate, Gate, GateResult
 from damascus.domain.spec import Requirement
@@ -10,6 +9,12 @@ from tests.gates.judging import CODE, TEST, Judging, archive, leftovers
 
 HELD_OUT = "from src import add\n\ndef test_req_001():\n    assert add(2, 2) == 4\n"
 CONFIG = '[gates.commands]\nlint = "grep -q def src.py"\n'
+
+
+@dataclass(frozen=True)
+class Candidates:
+    honest: Candidate
+    lying: Candidate
 
 
 def honest(judging: Judging) -> Candidate:
@@ -39,30 +44,27 @@ def _with_red(judging: Judging, candidate: Candidate) -> Candidate:
 
 
 class GateContract:
-    """Run against one gate by test_gates.py."""
+    """Run against one gate by test_gates.py. The candidates are shared: a gate changes nothing."""
 
-    def __init__(self, gate: Gate, judging: Judging, folder: Path) -> None:
-        self.gate, self.judging, self.folder = gate, judging, folder
+    def __init__(self, gate: Gate, judging: Judging, candidates: Candidates) -> None:
+        self.gate, self.judging, self.candidates = gate, judging, candidates
 
     def lets_the_honest_through(self) -> None:
-        result = self.gate.check(honest(self.judging))
+        result = self.gate.check(self.candidates.honest)
         assert result.findings == [], result.findings
         self._is_well_formed(result)
 
     def stops_the_lying(self) -> None:
-        result = self.gate.check(lying(self.judging))
+        result = self.gate.check(self.candidates.lying)
         assert result.findings, f"{self.gate.name} let it through"
         self._is_well_formed(result)
 
-    def says_the_same_twice(self) -> None:
-        candidate = lying(self.judging)
-        assert _facts(self.gate.check(candidate)) == _facts(self.gate.check(candidate))
-
-    def leaves_nothing_behind(self) -> None:
+    def says_the_same_twice_and_leaves_nothing(self) -> None:
         refs = self.judging.mirror.for_each_ref("refs/")
-        self.gate.check(lying(self.judging))
+        first, second = self.gate.check(self.candidates.lying), self.gate.check(self.candidates.lying)
+        assert _facts(first) == _facts(second)
         assert self.judging.mirror.for_each_ref("refs/") == refs
-        assert leftovers(self.folder) == []
+        assert leftovers(self.judging.logs.parent) == []
 
     def _is_well_formed(self, result: GateResult) -> None:
         assert result.gate == self.gate.name

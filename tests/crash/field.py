@@ -50,10 +50,10 @@ class Field:
     """One yard, one or more stories that say hello, and workers for it."""
 
     def __init__(
-        self, folder: Path, url: str, *, config: str = "", files: dict[str, str] | None = None, before: str = ""
+        self, folder: Path, url: str, *, limits: str = "", files: dict[str, str] | None = None, before: str = ""
     ) -> None:
-        refiner = CONFIG.replace("[agent]\n", "[agent]\nrefiner = true\n")
-        self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=refiner + config)
+        config = CONFIG.replace("[agent]\n", "[agent]\nrefiner = true\n").replace("[limits]\n", f"[limits]\n{limits}")
+        self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=config)
         self.url = url
         self.folder = folder
         self.agent_log = folder / "agent.log"

@@ -21,7 +21,9 @@ from typing import Any
 
 from tests.yard import Yard
 
+from damascus.domain.errors import Fenced
 from damascus.domain.ports import Push
+from damascus.engine import lifecycle
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker
 from damascus.system import process
@@ -72,9 +74,12 @@ def work(orders: Orders) -> None:
     yard = Yard(orders.folder, orders.url)
     moments = Moments(yard, orders)
     worker = yard.worker(orders.agent, slots=orders.slots, boundary=moments.boundary, until_idle=orders.until_idle)
-    forge: Any = WatchedForge(worker.tools.forge, moments.reached, orders.fence_off)
-    worker.tools = replace(worker.tools, forge=forge)
+    watched = WithoutFence if orders.fence_off else Watched
+    forge: Any = watched("forge", worker.tools.forge, moments.reached)
+    workspaces: Any = Watched("workspaces", worker.tools.workspaces, moments.reached)
+    worker.tools = replace(worker.tools, forge=forge, workspaces=workspaces)
     process.run = moments.watched_run(process.run)  # type: ignore[assignment]
+    lifecycle.carry = moments.watched_carry(lifecycle.carry)
     if orders.signals:
         obey_signals(worker)
     worker.run(nothing)
@@ -145,6 +150,16 @@ class Moments:
 
         return run
 
+    def watched_carry(self, real: Callable[..., None]) -> Callable[..., None]:
+        def carry(*args: Any) -> None:
+            try:
+                real(*args)
+            except Fenced as err:
+                self.write("fenced", str(err))
+                raise
+
+        return carry
+
     def _count(self, step: str, event: str) -> None:
         if event == "call":
             self.calls[step] += 1
@@ -161,28 +176,39 @@ class Moments:
                 self.perform(act)
 
 
-class WatchedForge:
-    """The real forge; each call is a moment. With the fence off a push believes the fence that it finds."""
+class Watched:
+    """A real forge or workspaces; the begin and the end of each call are moments."""
 
-    def __init__(self, real: Any, reached: Callable[[str], None], fence_off: bool) -> None:
-        self._real, self._reached, self._fence_off = real, reached, fence_off
+    def __init__(self, name: str, real: Any, reached: Callable[[str], None]) -> None:
+        self._name, self._real, self._reached = name, real, reached
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._real, name)
-        if not callable(found):
-            return found
+        return self._watched(name, found) if callable(found) else found
 
+    def _watched(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **named: Any) -> Any:
-            self._reached(f"forge:{name}")
-            return found(*args, **named)
+            self._reached(f"{self._name}:{name}")
+            try:
+                answer = real(*args, **named)
+            except Exception as err:
+                self._reached(f"{self._name}:{name}:{type(err).__name__}")
+                raise
+            self._reached(f"{self._name}:{name}:done")
+            return answer
 
         return call
 
+
+class WithoutFence(Watched):
+    """A push that believes whatever fence it finds: what a zombie could do if there were none."""
+
     def push(self, push: Push) -> None:
-        self._reached("forge:push")
-        if self._fence_off:
-            push = replace(push, fence_was=self._real.remote_refs(push.branch, push.fence_ref).fence)
-        self._real.push(push)
+        def believing(given: Push) -> None:
+            found = self._real.remote_refs(given.branch, given.fence_ref).fence
+            self._real.push(replace(given, fence_was=found))
+
+        self._watched("push", believing)(push)
 
 
 def shift_clocks(seconds: float) -> None:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from damascus.domain.feedback import clean
 from damascus.domain.ports import Brief, Report
+from damascus.system.output import make_way
 
 REPORT_LIMIT = 1_000_000
 LARGEST_NUMBER = 2**63
@@ -20,10 +21,9 @@ LARGEST_NUMBER = 2**63
 
 def hand_over(brief: Brief, brief_file: Path, report_file: Path) -> None:
     """Write the brief; take away the report of an earlier try, which would pass for this one's."""
-    brief_file.parent.mkdir(parents=True, exist_ok=True)
+    make_way(brief_file)
     brief_file.write_text(brief.model_dump_json(by_alias=True, indent=2) + "\n", encoding="utf-8")
-    report_file.parent.mkdir(parents=True, exist_ok=True)
-    report_file.unlink(missing_ok=True)
+    make_way(report_file)
 
 
 def read_report(path: Path) -> Report | None:
@@ -59,8 +59,11 @@ def _plain_content(path: Path) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > REPORT_LIMIT:
             return None
-        data = file.read(REPORT_LIMIT + 1)
-    return data if len(data) <= REPORT_LIMIT else None
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(REPORT_LIMIT)
+    finally:
+        os.close(fd)

@@ -29,6 +29,7 @@ from damascus.domain.errors import TransientError, UsageError
 from damascus.domain.failures import transient_os_error
 from damascus.domain.feedback import clean
 from damascus.domain.ports import AgentRun, Brief, Watch
+from damascus.system.output import make_way
 
 FAILED = 1
 POLL = 0.05
@@ -86,7 +87,7 @@ class ScriptedAgent:
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         begun = time.monotonic()
         hand_over(brief, watch.brief_file, watch.report_file)
-        watch.transcript.parent.mkdir(parents=True, exist_ok=True)
+        make_way(watch.transcript)
         with watch.transcript.open("w", encoding="utf-8", errors="replace") as transcript:
             run = self._act(brief, workspace, watch, transcript)
         text = watch.transcript.read_text(encoding="utf-8")

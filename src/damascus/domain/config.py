@@ -15,7 +15,7 @@ from damascus.domain.errors import UsageError
 class Section(BaseModel):
     """A table of damascus.toml: unknown keys and wrong types are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Project(Section):

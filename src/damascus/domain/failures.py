@@ -120,7 +120,7 @@ TRANSIENT_GIT = re.compile(
     r"unable to create '.*\.lock'|another git process|cannot lock ref .*: unable to create|"
     r"no space left on device|disk quota exceeded|does not appear to be a git repository|"
     r"could not read from remote repository|repository .* (not found|does not exist)|"
-    r"(requested url returned error|http) (429|502|503|504)|cannot fork|resource temporarily unavailable|"
+    r"(requested url returned error:?|http) (429|502|503|504)|cannot fork|resource temporarily unavailable|"
     r"unable to write (file|loose object)|file write error",
     re.IGNORECASE,
 )

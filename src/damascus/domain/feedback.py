@@ -53,4 +53,5 @@ def clean(text: str | bytes, limit: int = OUTPUT_LIMIT) -> str:
     if len(text) <= limit:
         return text
     half = limit // 2
-    return f"{text[:half]}\n… {len(text) - limit} characters left out …\n{text[-half:]}"
+    left_out = len(text) - 2 * half
+    return f"{text[:half]}\n… {left_out} characters left out …\n{text[half + left_out :]}"

@@ -5,6 +5,7 @@ out and its end; in memory there are never more than the last 32 kB.
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -148,13 +149,23 @@ def stderr_log(log: Path) -> Path:
     return log.with_name(log.name + ".stderr")
 
 
+def make_way(path: Path) -> None:
+    """A free path in a folder that is there. An earlier command of the same user may have left anything in its
+    place: what is written next goes through no link and waits at no FIFO."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif not path.is_char_device() or path.is_symlink():
+        path.unlink(missing_ok=True)
+
+
 @contextmanager
 def output_to(log: Path, limit: int, *, merge_stderr: bool) -> Iterator[Output]:
-    log.parent.mkdir(parents=True, exist_ok=True)
     tail = Tail()
     with ExitStack() as stack:
         streams = []
         for path in [log] if merge_stderr else [log, stderr_log(log)]:
+            make_way(path)
             stream = Stream(CappedLog(stack.enter_context(path.open("wb")), limit), tail)
             stack.callback(stream.close)
             streams.append(stream)

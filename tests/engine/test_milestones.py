@@ -1,0 +1,68 @@
+"""Milestones: all moves of the table and no other; every report a fixed line with its required fields."""
+
+from itertools import product
+
+import pytest
+
+from damascus.domain.ports import CiJob, CiRun
+from damascus.domain.verdict import Milestone
+from damascus.engine import milestones
+from damascus.engine.milestones import Refused, checked
+
+M = Milestone
+ALLOWED = {
+    (None, M.WORKING),
+    (M.WORKING, M.PUSHED_TO_CI),
+    (M.PUSHED_TO_CI, M.FIXING_CI),
+    (M.FIXING_CI, M.PUSHED_TO_CI),
+    (M.PUSHED_TO_CI, M.DONE),
+    *((now, to) for now in (None, *M) for to in (M.BLOCKED, M.TERMINATED)),
+    *((now, now) for now in M),
+}
+
+
+@pytest.mark.req("W3")
+@pytest.mark.parametrize(("now", "to"), list(product((None, *M), M)))
+def test_the_moves_of_the_table_and_no_other(now: Milestone | None, to: Milestone) -> None:
+    if (now, to) in ALLOWED:
+        assert checked(now, to) == to
+    else:
+        with pytest.raises(Refused, match=f"no milestone {to} after"):
+            checked(now, to)
+
+
+def ci(*states: str, run_id: str = "17") -> CiRun:
+    jobs = [CiJob(name=f"job{n}", state=state) for n, state in enumerate(states)]  # type: ignore[arg-type]
+    return CiRun(sha="a" * 40, run_id=run_id, jobs=jobs)
+
+
+@pytest.mark.req("W3")
+def test_the_published_lines() -> None:
+    assert milestones.pushed_line("shop", "0123456789", "17") == "PUSHED_TO_CI: shop commit 0123456 - CI run #17"
+    assert milestones.fixing_line("lint", "unused import") == "FIXING_CI: lint - unused import"
+    assert milestones.working_line("Say hello") == "WORKING: Say hello"
+    assert milestones.blocked_line("budget spent", "you") == "BLOCKED: budget spent - you must act"
+    assert milestones.terminated_line("sent back") == "TERMINATED: sent back"
+
+
+@pytest.mark.req("W4", "W1")
+def test_done_proves_itself() -> None:
+    line = milestones.done_line("shop", ci("success", "success"), ["job0", "job1"])
+    assert line == "DONE: shop CI run #17 all green (job0 success, job1 success), mirror: not configured"
+
+
+@pytest.mark.req("W4", "W1")
+@pytest.mark.parametrize("state", ["failure", "cancelled", "skipped", "running", "waiting"])
+def test_done_is_refused_while_a_required_job_is_not_a_success(state: str) -> None:
+    with pytest.raises(Refused, match="DONE needs"):
+        milestones.done_line("shop", ci("success", state), ["job0", "job1"])
+
+
+@pytest.mark.req("W4", "W1")
+def test_done_is_refused_without_run_id_jobs_mirror_or_a_named_job() -> None:
+    for bad, required in [(ci("success", run_id=""), ["job0"]), (ci(), ["job0"]), (ci(), []), (ci("success"), []),
+                          (ci("success"), ["job0", "missing"])]:  # fmt: skip
+        with pytest.raises(Refused):
+            milestones.done_line("shop", bad, required)
+    with pytest.raises(Refused):
+        milestones.done_line("shop", ci("success"), ["job0"], mirror="")
