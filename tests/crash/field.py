@@ -11,7 +11,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from tests.crash.worker_process import Act, Orders, main
+from tests.crash.worker_process import Act, Orders, main, sleep_file
 from tests.waiting import eventually
 from tests.yard import CONFIG, Yard, story
 
@@ -145,6 +145,11 @@ class WorkerProcess:
 
     def signal(self, number: signal.Signals) -> None:
         os.kill(self.pid, number)
+
+    def fall_asleep(self) -> None:
+        """Ctrl-Z at a quiet moment: outside of a transaction, whose locks would stay until the server ends it."""
+        sleep_file(self.folder, self.pid).touch()
+        self.wait_stopped()
 
     def wait_stopped(self) -> None:
         eventually(lambda: self.state() == "T", 30, f"worker {self.pid} to stop itself:\n{self.told()}")

@@ -174,7 +174,7 @@ def test_a_zombie_does_not_take_the_workspace_from_under_its_heir(fields: Fields
     go = field.folder / "go"
     field.add("S-1")
     field.killed(Act("command:implement"))
-    zombie = asleep(field, "workspaces:exists")
+    zombie = asleep(field, "workspaces:exists", agent="true")
     heir = field.start(agent=field.make_agent(f"while ! test -e {go}; do sleep 0.02; done", "waiting"))
     heir.wait_for("command:implement")
 

@@ -26,6 +26,7 @@ from damascus.domain.ports import Push
 from damascus.engine import lifecycle
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker
+from damascus.store.db import Connection, Database
 from damascus.system import process
 
 BEGINS = ("before", "after_intent")
@@ -54,6 +55,7 @@ class Orders:
     skew: float = 0.0
     until_idle: bool = True
     signals: bool = False
+    can_sleep: bool = False
 
 
 def main(orders: Orders) -> None:
@@ -81,15 +83,26 @@ def work(orders: Orders) -> None:
     process.run = moments.watched_run(process.run)  # type: ignore[assignment]
     lifecycle.carry = moments.watched_carry(lifecycle.carry)
     if orders.signals:
-        obey_signals(worker)
+        obey_signals(worker, moments)
     worker.run(nothing)
     moments.write("calls", f"* {moments.calls['*']}")
 
 
-def obey_signals(worker: Worker) -> None:
+def obey_signals(worker: Worker, moments: "Moments") -> None:
     """As the `run` command does: the first asks, the second insists."""
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        worker.stop()
+        moments.write("asked", str(worker.stop_requests))
+        if worker.stop_requests > 1:
+            os._exit(130)
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: worker.stop())
+        signal.signal(number, asked)
+
+
+def sleep_file(folder: Path, pid: int) -> Path:
+    return folder / f"sleep-{pid}"
 
 
 class Moments:
@@ -104,10 +117,25 @@ class Moments:
         self._seen: Counter[str] = Counter()
         self.calls: Counter[str] = Counter()
         self._step = threading.local()
+        self.quiet = threading.RLock()
+        if orders.can_sleep or any(act.do == "stop" for act in self.acts):
+            self.one_transaction_at_a_time(yard.db)
+        if orders.can_sleep:
+            threading.Thread(target=self.sleep_when_asked, daemon=True).start()
         self._counts = any(act.when.startswith("call:") or act.when == "count" for act in self.acts)
         if any(act.when.startswith("call:*") or act.when == "count all" for act in self.acts):
             self._counts = False
             threading.setprofile(self._count_all)
+
+    def one_transaction_at_a_time(self, db: Database) -> None:
+        """Whoever is stopped inside a transaction keeps its locks until the server ends it: another test."""
+        real = db.run
+
+        def run(work: Callable[[Connection], Any]) -> Any:
+            with self.quiet:
+                return real(work)
+
+        db.run = run  # type: ignore[method-assign]
 
     def boundary(self, step: str, point: str) -> None:
         if point in ENDS and self._counts:
@@ -131,9 +159,19 @@ class Moments:
             case "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
             case "stop":
-                os.kill(os.getpid(), signal.SIGSTOP)
+                self.sleep()
             case "person":
                 self.yard.commit({"notes.txt": f"of a person at {act.when}\n"}, "a person's commit")
+
+    def sleep(self) -> None:
+        """SIGSTOP, to this very thread: it must not run on while another takes the signal."""
+        with self.quiet:
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+
+    def sleep_when_asked(self) -> None:
+        while not sleep_file(self.yard.folder, os.getpid()).exists():
+            time.sleep(0.01)
+        self.sleep()
 
     def write(self, what: str, text: str) -> None:
         os.write(self.log, f"{what} {text}\n".encode())

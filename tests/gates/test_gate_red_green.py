@@ -161,7 +161,7 @@ def test_what_a_test_prints_or_hangs_on_is_tests_failed(tmp_path: Path, body: st
 )
 def test_code_that_ends_the_runner_with_exit_0_has_not_passed(tmp_path: Path, code: str) -> None:
     assert verdicts(green(tmp_path, TEST | {"src.py": code})) == ["tests_failed"]
-    wrapped = Judging.of(tmp_path / "wrapped", BASE | {"all.sh": PYTEST + "\n"})
+    wrapped = Judging.of(tmp_path / "wrapped", BASE | {"all.sh": PYTEST + " -s\n"})
     candidate = wrapped.candidate(TEST | {"src.py": code}, command="sh all.sh")
     assert verdicts(wrapped.tests(candidate)) == ["tests_failed"]
 

@@ -65,6 +65,13 @@ def test_links_stay_inside(tmp_path: Path, path: str, target: str, refused: bool
 
 
 @pytest.mark.req("D6")
+def test_a_name_that_no_row_could_hold_is_refused(tmp_path: Path) -> None:
+    candidate = Judging.of(tmp_path).candidate({"tests/\udcff.py": "x"})
+    result = ScopeGate().check(candidate)
+    assert verdicts(result) == ["scope_violation"] and "udcff" in result.model_dump_json()
+
+
+@pytest.mark.req("D6")
 def test_a_nested_repository_is_refused(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     candidate = judging.candidate({"tests/nested": Entry("160000", judging.base)})

@@ -111,7 +111,7 @@ LIES = (
         """
         bad_work()
         os.mkdir("data")
-        for n in range(20_000):
+        for n in range(2_000):
             with open(f"data/{n}.txt", "w") as file:
                 file.write(f"{n}\\n")
         """,

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import select
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -20,6 +22,7 @@ from damascus.domain.feedback import OUTPUT_LIMIT
 from damascus.system import process, procfs
 from damascus.system.hostid import boot_id
 from damascus.system.process import Finished, Identity, end_leftovers, run, shell
+from damascus.system.spawner import Line, first_words
 from tests.waiting import eventually
 
 SRC = Path(__file__).parents[2] / "src"
@@ -113,11 +116,33 @@ def test_the_normal_case_is_not_polled(steps: Steps) -> None:
     assert min(steps(["true"]).seconds for _ in range(30)) < process.POLL / 2
 
 
-def test_a_command_runs_once_however_fast_it_is(steps: Steps) -> None:
-    """Some end before the worker has so much as looked: that must not pass for a keeper that took nothing."""
-    for _ in range(60):
-        steps("echo once >> runs")
-    assert (steps.folder / "runs").read_text() == "once\n" * 60
+class SlowSocket(socket.socket):
+    """A worker that was held up right after it had sent."""
+
+    def sendmsg(self, *args: Any) -> int:
+        sent = super().sendmsg(*args)
+        select.select([self], [], [])
+        return sent
+
+
+def test_a_command_runs_once_however_fast_it_is(tmp_path: Path) -> None:
+    """It may end before the worker has so much as looked: that must not pass for a keeper that took nothing."""
+    mine, theirs = socket.socketpair()
+
+    def keeper() -> None:
+        with theirs:
+            theirs.recv(1000)
+            theirs.sendall(b'{"keeper": 1, "keeper_start": 1}\n{"status": 0, "sure": true}\n')
+            theirs.shutdown(socket.SHUT_RDWR)
+
+    thread = threading.Thread(target=keeper)
+    thread.start()
+    slow = SlowSocket(fileno=mine.detach())
+    with open(os.devnull) as nothing:
+        said = first_words(Line(slow), b"{}\n", (nothing.fileno(),) * 3)
+    thread.join()
+    slow.close()
+    assert said and [list(facts) for facts in said] == [["keeper", "keeper_start"], ["status", "sure"]]
 
 
 # ── what it is given ──────────────────────────────────────────────────────────────────────────────────
@@ -353,6 +378,18 @@ def test_the_next_step_runs_though_the_spawner_was_killed(steps: Steps) -> None:
     assert [steps("exit 7").exit_code for _ in range(3)] == [7, 7, 7]
 
 
+def test_a_fork_of_the_worker_has_its_own_spawner(steps: Steps) -> None:
+    steps("true")
+    pid = os.fork()
+    if not pid:
+        try:
+            os._exit(steps("exit 7").exit_code or 0)
+        finally:
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    assert steps("exit 8").exit_code == 8
+
+
 # ── trouble at the start and on the way ───────────────────────────────────────────────────────────────
 
 
@@ -441,20 +478,24 @@ def test_a_killed_worker_takes_its_step_along(steps: Steps, worker: Callable[...
 
 
 @pytest.mark.req("D20")
-def test_leftovers_of_a_dead_worker_end_by_identity(steps: Steps, worker: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("command_too", [False, True])
+def test_leftovers_of_a_dead_worker_end_by_identity(
+    steps: Steps, worker: Callable[..., Any], command_too: bool
+) -> None:
     """The worst case: worker, spawner and keeper were all killed, nobody is left who knows."""
-    popen, identity = worker(
-        f"{DAEMONS['setsid']}\nsetsid sh -c 'env -i sleep 300 & echo $! > child; wait' & sleep 300"
-    )
+    orphan = "(setsid sh -c 'echo $$ > pid; exec sleep 300' &)"
+    child = "(setsid sh -c 'env -i sleep 300 & echo $! > child; wait' &)"
+    popen, identity = worker(f"{orphan}\n{child}\nsleep 300")
     pids = [steps.wait_for("pid"), steps.wait_for("child"), str(identity.pid)]
     keeper = procfs.process(identity.keeper)
     assert keeper
     os.kill(keeper.ppid, signal.SIGSTOP)
-    for pid in (identity.keeper, popen.pid, keeper.ppid):
+    shot = [identity.keeper, popen.pid, keeper.ppid, *([int(pids.pop())] if command_too else [])]
+    for pid in shot:
         os.kill(pid, signal.SIGKILL)
-    popen.wait()
+    eventually(lambda: all(gone(pid) for pid in shot), what="the death of all who knew")
     assert all(alive(pid) for pid in pids)
-    assert end_leftovers(identity) >= 3
+    assert end_leftovers(identity) >= len(pids)
     assert all(gone(pid) for pid in pids)
     assert end_leftovers(identity) == 0
 

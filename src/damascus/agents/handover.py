@@ -4,19 +4,17 @@ A report is written by an agent, so it is read like anything a stranger left: a 
 what a database row can hold. Whatever else is found there counts as no report.
 """
 
-import math
 import os
 import stat
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from damascus.domain.feedback import clean
+from damascus.domain.feedback import storable
 from damascus.domain.ports import Brief, Report
 from damascus.system.output import make_way
 
 REPORT_LIMIT = 1_000_000
-LARGEST_NUMBER = 2**63
 
 
 def hand_over(brief: Brief, brief_file: Path, report_file: Path) -> None:
@@ -36,21 +34,6 @@ def read_report(path: Path) -> Report | None:
         return Report.model_validate(storable(report.model_dump()))
     except ValidationError:
         return None
-
-
-def storable(value: object) -> object:
-    """The same value without what PostgreSQL's jsonb refuses: NUL, infinities, numbers of a thousand digits."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {clean(str(key)): storable(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [storable(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
-        return None
-    return value
 
 
 def _plain_content(path: Path) -> bytes | None:

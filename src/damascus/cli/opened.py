@@ -38,6 +38,8 @@ def locks_folder(app: "App") -> Path:
 
 def living(app: "App", workers: "list[Worker]") -> "list[Worker]":
     """Those that are not proved dead. Of another host's only its leases tell."""
+    if not workers:
+        return []
     from damascus.system.hostid import host_name, host_of, is_dead
 
     folder = locks_folder(app)

@@ -68,7 +68,7 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     from damascus.cli import now
 
     say(header(app, project, snapshot))
-    if snapshot.total == 0:
+    if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return
     say()

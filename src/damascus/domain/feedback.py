@@ -1,8 +1,11 @@
 """What an attempt tells the next one: one schema for database, API and agents (T6)."""
 
+import math
+
 from pydantic import BaseModel, ConfigDict, Field
 
 OUTPUT_LIMIT = 32_000
+LARGEST_NUMBER = 2**63
 
 
 class Conflict(BaseModel):
@@ -55,3 +58,18 @@ def clean(text: str | bytes, limit: int = OUTPUT_LIMIT) -> str:
     half = limit // 2
     left_out = len(text) - 2 * half
     return f"{text[:half]}\n… {left_out} characters left out …\n{text[half + left_out :]}"
+
+
+def storable(value: object) -> object:
+    """The same value without what PostgreSQL's jsonb refuses: NUL, infinities, numbers of a thousand digits."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean(str(key)): storable(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [storable(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, int) and abs(value) >= LARGEST_NUMBER:
+        return None
+    return value

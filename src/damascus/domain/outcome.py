@@ -22,6 +22,7 @@ class Landed:
     merged_commit: str
     proof: str
     facts: dict[str, object] = field(default_factory=dict)
+    files_changed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ def _advance(item: Item, outcome: Advance) -> Transition:
 
 
 def _landed(item: Item, outcome: Landed) -> Transition:
-    feedback = (item.last_feedback or VerdictFeedback()).model_copy(update={"message": ""})
+    feedback = VerdictFeedback(files_changed=list(outcome.files_changed))
     return Transition(
         phase=Phase.DONE,
         state="resting",

@@ -173,7 +173,7 @@ def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
     rules = ("damascus.toml", *CI_PATHS, *protected)
     hit = next((path for path in rules if _matches(text, path)), None)
     if hit is None:
-        first = text.split("/")[0]
+        first = text.split("/", maxsplit=1)[0]
         hit = next((folder for folder in CI_FOLDERS if _dotted_match(first, folder.rstrip("/"))), None)
     if hit is not None:
         raise UsageError(

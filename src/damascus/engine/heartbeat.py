@@ -2,14 +2,15 @@
 
 import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
-from damascus.domain.errors import DamascusError, Stopping
+from damascus.domain.errors import DamascusError, Fenced, Stopping
 from damascus.domain.ids import Fence
 from damascus.engine.run import Run
 from damascus.store import leases
-from damascus.store.db import Database, sql
+from damascus.store.db import Connection, Database
 from damascus.store.journal import write_events
 
 CHECKPOINT = 300.0
@@ -17,13 +18,12 @@ TELL = 0.5
 
 
 class Heartbeat:
-    """Holds the leases of what this process works on. An item that it lost is reported to `lost`."""
+    """Holds the leases of what this process works on. What it lost is told to its run, whose agent is then ended."""
 
-    def __init__(self, db: Database, lease: timedelta, every: timedelta, lost: Callable[[int], None]) -> None:
+    def __init__(self, db: Database, lease: timedelta, every: timedelta) -> None:
         self.db = db
         self.lease = lease
         self.every = every.total_seconds()
-        self.lost = lost
         self._held: dict[int, Fence] = {}
         self._runs: dict[int, Run] = {}
         self._told: dict[int, str] = {}
@@ -46,11 +46,13 @@ class Heartbeat:
         with self._lock:
             self._runs[run.item.id] = run
 
-    def drop(self, item_id: int) -> None:
+    def drop(self, item_id: int, fence: Fence) -> None:
+        """Forget this claim; a newer one of the same item stays."""
         with self._lock:
-            self._held.pop(item_id, None)
-            self._runs.pop(item_id, None)
-            self._told.pop(item_id, None)
+            if self._held.get(item_id) == fence:
+                self._held.pop(item_id, None)
+                self._runs.pop(item_id, None)
+                self._told.pop(item_id, None)
 
     def held(self) -> list[int]:
         with self._lock:
@@ -77,9 +79,10 @@ class Heartbeat:
         still = leases.heartbeat(self.db, held, self.lease)
         for item_id in held.keys() - still:
             with self._lock:
-                gone = self._held.get(item_id) == held[item_id]
-            if gone:
-                self.lost(item_id)
+                run = self._runs.get(item_id)
+            if run is not None and run.item.fence == held[item_id]:
+                run.lost = True  # its agent is ended, nobody waits for what it writes any more
+            self.drop(item_id, held[item_id])
 
     def _tell(self) -> None:
         """`status` shows the step that runs now, though a local step writes nothing before it is done."""
@@ -87,15 +90,19 @@ class Heartbeat:
             now = {item_id: run.now for item_id, run in self._runs.items()}
             news = {item_id: step for item_id, step in now.items() if self._told.get(item_id) != step}
             self._told |= news
+            fences = [self._runs[item_id].item.fence for item_id in news]
         if news:
-            items, steps = list(news), list(news.values())
-            self.db.run(lambda c: c.execute(sql("tell_steps"), {"items": items, "steps": steps}))
+            self.db.do("tell_steps", items=list(news), fences=fences, steps=list(news.values()))
 
     def _checkpoint(self) -> None:
         with self._lock:
             runs = list(self._runs.values())
         for run in runs:
-            body: dict[str, object] = {"milestone": run.milestone, "line": f"in step {run.now}"}
-            self.db.run(
-                lambda c, r=run, b=body: write_events(c, r.item.project_id, r.item.id, (("checkpoint.taken", b),))  # type: ignore[misc]
-            )
+            with suppress(Fenced):
+                self.db.run(partial(_take_checkpoint, run))
+
+
+def _take_checkpoint(run: Run, c: Connection) -> None:
+    leases.assert_fence(c, run.item.id, run.item.fence)
+    body: dict[str, object] = {"milestone": run.milestone, "line": f"in step {run.now}"}
+    write_events(c, run.item.project_id, run.item.id, (("checkpoint.taken", body),))

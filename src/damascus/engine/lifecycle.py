@@ -26,6 +26,7 @@ from damascus.domain.policy import Event, Transition
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.engine import milestones
 from damascus.engine.phases.build import build
+from damascus.engine.phases.candidate import shut_out_older_push
 from damascus.engine.phases.merge import merge
 from damascus.engine.phases.review import review
 from damascus.engine.phases.spec import spec
@@ -90,6 +91,7 @@ def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> 
 def perform(run: Run) -> Outcome:
     """Run the phase's script; trouble outside is transient, a surprise is a question, never a pass."""
     try:
+        shut_out_older_push(run)
         return SCRIPTS[run.item.phase](run)
     except Fenced:
         raise

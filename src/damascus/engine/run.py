@@ -52,6 +52,8 @@ class Run:
         self.milestone = item.milestone
         self.pending: list[journal.Done] = []
         self.reported: dict[str, object] = {}
+        self.just_claimed = entries is None
+        self.lost = False
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
 
@@ -115,6 +117,10 @@ class Run:
     def intent(self, step: str, key: str = "") -> journal.Entry | None:
         """What a run before this claim meant to do and perhaps did."""
         return self._entries.get((step, key))
+
+    def stopping(self) -> bool:
+        """Is it time to end the agent: the worker stops, or the item was taken from it (a person's cancel)?"""
+        return self.lost or self.tools.stopping()
 
     # ── facts beside the steps ────────────────────────────────────────────────────────────────────────
 

@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from damascus.domain.errors import Fenced
+from damascus.domain.errors import Fenced, Stopping
+from damascus.domain.ids import Fence
 from damascus.domain.item import Item
 from damascus.engine import lifecycle
 from damascus.engine.heartbeat import Heartbeat
@@ -45,8 +47,8 @@ class Worker:
         self.paused: str | None = None
         self.lock: object = None
         self.housekeeping = Housekeeping(tools, worker_id, pace.lease)
-        self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, self._lost)
-        self._slots: dict[int, Future[None]] = {}
+        self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat)
+        self._slots: dict[tuple[int, Fence], Future[None]] = {}
         self._losses = 0
         self._wake = threading.Event()
         self._pool = ThreadPoolExecutor(pace.slots, thread_name_prefix="slot")
@@ -54,9 +56,9 @@ class Worker:
     # ── from outside ──────────────────────────────────────────────────────────────────────────────────
 
     def stop(self) -> None:
-        """Called by the signal handler, again for «at once»."""
+        """Called by the signal handler, again for «at once». It takes no lock: the handler may have interrupted the
+        very thread that holds it. The loop looks often enough."""
         self.stop_requests += 1
-        self._wake.set()
 
     def stopping(self) -> bool:
         return self.stop_requests > 0
@@ -68,22 +70,28 @@ class Worker:
         self.housekeeping.start()
         self.tools.warm()
         try:
-            while not self.stopping():
-                self._reap()
-                claimed = self._fill()
-                tick()
-                if not claimed and not self._slots and self.pace.until_idle and not self._movable():
-                    return
-                if not claimed or len(self._slots) >= self.pace.slots:
-                    self._wake.wait(self.pace.poll)
-                self._wake.clear()
+            with suppress(Stopping):
+                self._work(tick)
             self._drain(tick)
         finally:
             self.housekeeping.stop()
             self._heartbeat.stop()
             self._pool.shutdown(wait=self.stop_requests < 2, cancel_futures=True)
             self.tools.close()
-            self.tools.db.do("end_worker", id=self.id)
+            with suppress(Stopping):
+                self.tools.db.do("end_worker", id=self.id)
+
+    def _work(self, tick: Callable[[], None]) -> None:
+        """Raises Stopping when it is asked to stop while the database is away."""
+        while not self.stopping():
+            self._reap()
+            claimed = self._fill()
+            tick()
+            if not claimed and not self._slots and self.pace.until_idle and not self._movable():
+                return
+            if not claimed or len(self._slots) >= self.pace.slots:
+                self._wake.wait(self.pace.poll)
+            self._wake.clear()
 
     def busy(self) -> int:
         return len(self._slots)
@@ -100,7 +108,7 @@ class Worker:
         items = leases.claim(self.tools.db, self.tools.project.id, self.id, free, self.pace.lease)
         for item in items:
             self._heartbeat.hold(item.id, item.fence)
-            self._slots[item.id] = self._pool.submit(self._carry, item)
+            self._slots[item.id, item.fence] = self._pool.submit(self._carry, item)
         self._give_back_unknown()
         return len(items)
 
@@ -108,27 +116,24 @@ class Worker:
         """A claim whose answer was lost with the connection left leases that we don't know of."""
         if self.tools.db.losses != self._losses:
             self._losses = self.tools.db.losses
-            leases.give_back_unknown(self.tools.db, self.id, list(self._slots))
+            leases.give_back_unknown(self.tools.db, self.id, [item_id for item_id, _ in self._slots])
 
     def _carry(self, item: Item) -> None:
         try:
             lifecycle.carry(item, self.tools, self._heartbeat.follow)
-        except Fenced:
+        except (Fenced, Stopping):
             return
         finally:
-            self._heartbeat.drop(item.id)
+            # by fence: after a person's retry this process may hold the item again, in another slot
+            self._heartbeat.drop(item.id, item.fence)
             self._wake.set()
 
     def _reap(self) -> None:
         """Collect finished slots; an exception here is a bug and ends the worker."""
-        for item_id, future in list(self._slots.items()):
+        for claim, future in list(self._slots.items()):
             if future.done():
-                del self._slots[item_id]
+                del self._slots[claim]
                 future.result()
-
-    def _lost(self, item_id: int) -> None:
-        """Somebody took the item over; its next write is refused by the fence, nothing to do but forget it."""
-        self._heartbeat.drop(item_id)
 
     def _movable(self) -> bool:
         row = self.tools.db.one("movable", project=self.tools.project.id)

@@ -57,7 +57,9 @@ class LocalForge:
             self.mirror.fetch(only=self.main_branch)
 
     def landed(self, commit: Sha) -> bool:
-        return landing.contains(self.repository, self.main_branch, commit)
+        """Asked of the user's repository itself, not of the mirror."""
+        at_tip = self.repository.tip(self.main_branch) == commit
+        return at_tip or landing.contains(self.repository, self.main_branch, commit)
 
     @property
     def _origin_main(self) -> str:
@@ -66,9 +68,7 @@ class LocalForge:
     # ── branches ──────────────────────────────────────────────────────────────────────────────────────
 
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs:
-        listed = self.mirror.git.out("for-each-ref", "--format=%(refname) %(objectname)", branch_ref(branch), fence_ref)
-        refs = {name: Sha(value) for name, value in (line.split() for line in listed.splitlines())}
-        return RemoteRefs(branch=refs.get(branch_ref(branch)), fence=refs.get(fence_ref))
+        return RemoteRefs(branch=self.mirror.resolve(branch_ref(branch)), fence=self.mirror.resolve(fence_ref))
 
     def plant_fence(self, fence_ref: str, was: Sha | None, fence: int) -> Sha:
         planted = self.mirror.commit_tree(EMPTY_TREE, [], f"damascus: fence {fence} of {fence_ref}\n")

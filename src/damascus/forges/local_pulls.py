@@ -2,7 +2,7 @@
 
 `refs/damascus/pulls/<n>` is the pull, its number taken by creating that ref. `refs/damascus/pull-of/<branch>` is the
 branch's current pull; both are made in one transaction with `refs/damascus/last-pull`, so that of any number of
-workers exactly one opens it and the others find it. Reading all three is one git process, opening a pull one more.
+workers exactly one opens it and the others find it. Reading takes no git process, opening a pull takes one.
 
 Git makes a transaction's refs visible one after the other, so a reader, or whoever comes after a kill, may find them
 apart. Therefore each ref is moved from what was read of it, the newest version counts, and a pull that was left
@@ -110,7 +110,8 @@ class LocalPulls:
         return self.mirror.write_blob(record.model_dump_json().encode())
 
     def _read(self, *refs: str) -> list[Found | None]:
-        return self.mirror.objects.find(refs)
+        found = [self.mirror.resolve(ref) for ref in refs]
+        return [self.mirror.objects.find([sha])[0] if sha else None for sha in found]
 
 
 def _record(found: Found) -> Record:

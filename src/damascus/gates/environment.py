@@ -13,7 +13,8 @@ TOOLCHAINS = {
     "GOMODCACHE": "go/pkg/mod",
     "GOCACHE": ".cache/go-build",
 }
-"""Compilers find themselves and their packages below HOME; since that is an empty folder, they are told where."""
+"""Compilers find themselves, their packages and what they compiled below HOME; HOME being an empty folder, they
+are told where. Go's cache also holds test results: GOFLAGS tells it to run every test anew."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,6 @@ def _inherited() -> dict[str, str]:
     env = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     for name, below_home in TOOLCHAINS.items():
         folder = os.environ.get(name) or os.path.expanduser(f"~/{below_home}")
-        if os.path.isdir(folder):
+        if os.path.isdir(folder) or name != "RUSTUP_HOME":
             env[name] = folder
     return env

@@ -24,13 +24,20 @@ class ScopeGate:
 
 
 def _finding(refused: dict[str, str]) -> Finding:
-    listed = "; ".join(f"{path} ({why})" for path, why in refused.items())
+    listed = "; ".join(f"{shown(path)} ({why})" for path, why in refused.items())
     message = f"changed what the story may not write: {listed}. Take these changes back."
-    return Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(refused))
+    return Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(map(shown, refused)))
+
+
+def shown(path: str) -> str:
+    """Any file name as text: git's bytes that are no UTF-8 are escaped, as no row or report could hold them."""
+    return path.encode("utf-8", errors="backslashreplace").decode()
 
 
 def _refusal(candidate: Candidate, file: ChangedFile) -> str | None:
     """Why this path may not be in the diff; None if it may."""
+    if shown(file.path) != file.path:
+        return "a name that is not UTF-8"
     if why := _judges_the_work(candidate, file.path):
         return why
     if posixpath.basename(file.path) in NAMED_ONLY and not candidate.scope.names(file.path):

@@ -24,13 +24,17 @@ from damascus.git import rebasing
 from damascus.git.commands import Git, GitResult, raise_for
 from damascus.git.objects import GITLINK, Commit, Entry, Objects, identity_now, parents
 from damascus.git.rebasing import Conflicted, Rebased
+from damascus.git.tree_diff import changed_files
 
 __all__ = ["Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
 
 ATTRIBUTES = "* -text !eol -ident !filter !working-tree-encoding\n"
 CONFIG = (("uploadpack.allowAnySHA1InWant", "true"), ("core.logAllRefUpdates", "false"))
 LOCK_LIMIT = 60.0
-LOCK_POLL = 0.02
+LOCK_POLL = 0.005
+LOCK_THERE = re.compile(r"Unable to create '(.+?\.lock)': File exists")
+ORPHAN_PATIENCE = 1.0
+NEAR = 50
 LISTINGS_KEPT = 16
 KEEP_UNREACHABLE = "2.weeks.ago"
 STALE = re.compile(r"but expected|reference already exists|reference is missing|unable to resolve reference")
@@ -152,9 +156,25 @@ class Mirror:
         """All or none, each only from what it was; Stale if one is something else."""
         commands = b"".join(move.command() for move in moves)
         args = ("update-ref", "--stdin", "-z")
-        result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
+        with self.locked("refs"):
+            result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
+            if result.code != 0 and self._remove_orphaned_lock(result.stderr):
+                result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
         if result.code != 0:
             _raise_stale(args, result)
+
+    def _remove_orphaned_lock(self, stderr: str) -> bool:
+        """A git that was killed inside its transaction leaves `<ref>.lock`. We alone move these refs, one process at
+        a time, so a lock that is there while we hold ours, and does not go away, belongs to nobody."""
+        found = LOCK_THERE.search(stderr)
+        if found is None:
+            return False
+        lock = Path(found[1]) if found[1].startswith("/") else self.path / found[1]
+        deadline = time.monotonic() + ORPHAN_PATIENCE
+        while lock.exists() and time.monotonic() < deadline:
+            time.sleep(LOCK_POLL)
+        lock.unlink(missing_ok=True)
+        return True
 
     def for_each_ref(self, prefix: str) -> dict[str, Sha]:
         lines = self.git.out("for-each-ref", "--format=%(objectname) %(refname)", prefix).splitlines()
@@ -182,7 +202,7 @@ class Mirror:
         return self.objects.commit(commit).message
 
     def is_ancestor(self, commit: Sha, of: Sha) -> bool:
-        if commit == of:
+        if self._is_near(commit, of):
             return True
         args = ("merge-base", "--is-ancestor", commit, of)
         result = self.git.run(*args, check=False)
@@ -190,11 +210,22 @@ class Mirror:
             raise_for(args, result)
         return result.code == 0
 
+    def _is_near(self, commit: Sha, of: Sha) -> bool:
+        """Usually it is one of the last few commits: found without a process."""
+        for _ in range(NEAR):
+            if commit == of:
+                return True
+            try:
+                above = self.objects.commit(of).parents
+            except KeyError:
+                return False
+            if not above:
+                return False
+            of = above[0]
+        return False
+
     def changed(self, base: Sha, head: Sha) -> tuple[ChangedFile, ...]:
-        raw = self.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", base, head).raw
-        fields = iter(raw.split(b"\0"))
-        rows = ((row.decode().split(" "), next(fields)) for row in fields if row)
-        return tuple(ChangedFile(path=os.fsdecode(path), status=row[4][:1], mode=row[1]) for row, path in rows)
+        return changed_files(self.objects.folder_at, self.objects.tree_of(base), self.objects.tree_of(head))
 
     def listing(self, treeish: Sha) -> Listing:
         """Every file of a tree; the last few answers are kept."""

@@ -2,7 +2,7 @@
 
 A git process costs about 2 ms and a story needs dozens of objects, so commits, blobs and edited trees are written
 here as loose objects (the format has not changed since 2005), and loose ones are read here. What lies in a pack is
-asked of `git cat-file --batch`, one process for all of it.
+asked of one `git cat-file --batch` that stays (git/reader.py).
 """
 
 import hashlib
@@ -10,17 +10,21 @@ import os
 import tempfile
 import time
 import zlib
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.domain.ids import Sha
+from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.git.commands import IDENTITY, Git
+from damascus.git.reader import Reader
 
 FOLDER = "40000"
 SYMLINK = "120000"
 GITLINK = "160000"
 REGULAR = ("100644", "100755")
+SMALL = 100_000
+KEPT = 512
 
 
 @dataclass(frozen=True)
@@ -54,47 +58,70 @@ def identity_now() -> str:
     return f"{IDENTITY['GIT_COMMITTER_NAME']} <{IDENTITY['GIT_COMMITTER_EMAIL']}> {int(time.time())} +0000"
 
 
-@dataclass(frozen=True)
 class Objects:
     """The object store of one repository of ours."""
 
-    git: Git
-
-    @property
-    def folder(self) -> Path:
-        return self.git.git_dir / "objects"
+    def __init__(self, git: Git) -> None:
+        self.git = git
+        self.folder = git.git_dir / "objects"
+        self._reader = Reader(git)
+        self._small: OrderedDict[str, Found] = OrderedDict()
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
     def find(self, names: Sequence[str]) -> list[Found | None]:
-        """Each name (an id, or `<commit>:<path>`) with its object, None where there is none. At most one process."""
-        found = [self._loose(name) for name in names]
-        missing = [n for n, item in enumerate(found) if item is None]
-        if missing:
-            answers = self._batch([names[n] for n in missing])
-            for n, answer in zip(missing, answers, strict=True):
-                found[n] = answer
+        """Each name (an id, or `<commit>:<path>`) with its object, None where there is none."""
+        return [self._find(name) for name in names]
+
+    def _find(self, name: str) -> Found | None:
+        treeish, colon, path = name.partition(":")
+        found = self._object(treeish)
+        if not colon:
+            return found
+        if found is not None and found.kind == "commit":
+            found = self._object(found.data[5:45].decode())
+        for part in (part for part in path.split("/") if part):
+            if found is None or found.kind != "tree":
+                return None
+            entry = parse_tree(found.data).get(part)
+            found = self._object(entry.sha) if entry is not None and entry.mode != GITLINK else None
         return found
 
-    def _loose(self, name: str) -> Found | None:
-        if len(name) != 40 or ":" in name:
-            return None
+    def _object(self, sha: str) -> Found | None:
+        """Commits and trees are asked for again and again; an id never changes its meaning."""
+        known = self._small.get(sha)
+        if known is not None:
+            return known
+        found = self._loose(sha) or self._packed(sha)
+        if found is not None and found.kind != "blob" and len(found.data) < SMALL:
+            self._small[sha] = found
+            while len(self._small) > KEPT:
+                self._small.popitem(last=False)
+        return found
+
+    def _loose(self, sha: str) -> Found | None:
         try:
-            raw = zlib.decompress((self.folder / name[:2] / name[2:]).read_bytes())
+            raw = zlib.decompress((self.folder / sha[:2] / sha[2:]).read_bytes())
         except (OSError, zlib.error):
             return None
         head, _, data = raw.partition(b"\0")
-        return Found(head.split(b" ")[0].decode(), Sha(name), data)
+        return Found(head.split(b" ")[0].decode(), Sha(sha), data)
 
-    def _batch(self, names: Sequence[str]) -> list[Found | None]:
-        asked = b"".join(os.fsencode(name) + b"\0" for name in names)
-        out = self.git.run("cat-file", "--batch", "-z", data=asked).raw
-        answers: list[Found | None] = []
-        at = 0
-        for name in names:
-            answer, at = _answer(out, at, len(os.fsencode(name)))
-            answers.append(answer)
-        return answers
+    def _packed(self, sha: str) -> Found | None:
+        answer = self._reader.object(sha) if SHA_PATTERN.fullmatch(sha) else None
+        return Found(answer[0], Sha(sha), answer[1]) if answer is not None else None
+
+    def tree_of(self, treeish: Sha) -> Sha:
+        found = self._object(treeish)
+        if found is None:
+            raise KeyError(f"no object {treeish} in {self.git.git_dir}")
+        return Sha(found.data[5:45].decode()) if found.kind == "commit" else treeish
+
+    def folder_at(self, tree: Sha) -> dict[str, Entry]:
+        found = self._object(tree)
+        if found is None or found.kind != "tree":
+            raise KeyError(f"no tree {tree} in {self.git.git_dir}")
+        return parse_tree(found.data)
 
     def commit(self, sha: Sha) -> Commit:
         found = self.find([sha])[0]
@@ -168,18 +195,6 @@ class Objects:
                 sha = self._write_folder(below, trees)
                 here.pop(name) if sha is None else here.update({name: Entry(FOLDER, sha)})
         return self.write("tree", format_tree(here)) if here else None
-
-
-def _answer(out: bytes, at: int, name_length: int) -> tuple[Found | None, int]:
-    """One answer of `cat-file --batch`. A missing name comes back as it was asked, which may contain a newline."""
-    if out.startswith(b" missing\n", at + name_length):
-        return None, at + name_length + len(b" missing\n")
-    end = out.index(b"\n", at)
-    fields = out[at:end].decode("ascii", errors="replace").split(" ")
-    if len(fields) != 3 or not fields[2].isdigit():
-        return None, end + 1
-    size = int(fields[2])
-    return Found(fields[1], Sha(fields[0]), out[end + 1 : end + 1 + size]), end + 1 + size + 1
 
 
 def parents(path: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from damascus.domain.feedback import storable
 from damascus.domain.item import Item
 from damascus.store.db import Connection, Database, sql
 
@@ -43,12 +44,18 @@ def load(db: Database, item: Item) -> dict[tuple[str, str], Entry]:
 
 
 def write_intent(c: Connection, item: Item, step: str, key: str, given: dict[str, Any]) -> None:
-    c.execute(sql("journal_intent"), _where(item, step, key) | {"input": Jsonb(given)})
+    c.execute(sql("journal_intent"), _where(item, step, key) | {"input": Jsonb(storable(given))})
 
 
 def write_done(c: Connection, item: Item, done: Done) -> None:
-    params = {"input": Jsonb(done.input), "output": Jsonb(done.output), "started_at": done.started_at}
+    params = {
+        "input": Jsonb(storable(done.input)),
+        "output": Jsonb(storable(done.output)),
+        "started_at": done.started_at,
+    }
     c.execute(sql("journal_done"), _where(item, done.step, done.key) | params)
+    if item.rescues:
+        c.execute(sql("moved_on"), {"item": item.id, "fence": item.fence})
     write_events(c, item.project_id, item.id, done.events)
 
 
@@ -57,13 +64,18 @@ def write_events(
 ) -> None:
     if events:
         kinds = [kind for kind, _ in events]
-        bodies = [Jsonb(body) for _, body in events]
+        bodies = [Jsonb(storable(body)) for _, body in events]
         c.execute(sql("event"), {"project": project, "item": item, "kinds": kinds, "bodies": bodies})
 
 
 def older_push_intent(db: Database, item: Item) -> bool:
     row = db.one("push_intents", item=item.id, fence=item.fence)
     return bool(row and row["older"])
+
+
+def left_processes(db: Database, item: Item) -> list[dict[str, Any]]:
+    """The agents that were started for this item and whose end nobody recorded."""
+    return [row["process"] for row in db.all("left_processes", item=item.id)]
 
 
 def _where(item: Item, step: str, key: str) -> dict[str, Any]:

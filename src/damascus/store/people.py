@@ -81,6 +81,20 @@ def close(db: Database, project: int, issue: Row, text: str) -> None:
     db.run(work)
 
 
+def hold(db: Database, project: int, repo: int, reason: str) -> int:
+    """Stop a repository: nothing of it starts, its workers are shut out, their stories keep their files."""
+    row = db.one("hold_repo", project=project, repo=repo, reason=reason)
+    assert row is not None
+    return int(row["hold"])
+
+
+def release_hold(db: Database, project: int, repo: int) -> int:
+    """End every hold of a repository; how many there were."""
+    row = db.one("release_repo", project=project, repo=repo)
+    assert row is not None
+    return int(row["ended"])
+
+
 def _locked(c: Connection, project: int, story: str) -> Row:
     params = {"project": project, "story": story}
     c.execute(sql("lock_story"), params)

@@ -8,6 +8,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
+from damascus.domain.feedback import storable
 from damascus.domain.item import Item
 from damascus.domain.policy import Transition
 from damascus.store import journal, leases, rows
@@ -34,6 +35,8 @@ def settle(
         with pipeline(c):
             for done in dones:
                 journal.write_done(c, item, done)
+            if to.facts.get("spans") is not None:
+                c.execute(sql("free_scope"), {"item": item.id})
             written = c.execute(sql("settle_item"), _columns(item, to, keep))
             _leave(c, item, to, keep)
             _record(c, item, to, record)
@@ -54,7 +57,7 @@ def _columns(item: Item, to: Transition, keep: bool) -> dict[str, Any]:
         "state": "leased" if keep else to.state,
         "attempts": to.attempts,
         "verdict": to.verdict.value if to.verdict else None,
-        "feedback": Jsonb(to.feedback.model_dump(mode="json")) if to.feedback else None,
+        "feedback": Jsonb(storable(to.feedback.model_dump(mode="json"))) if to.feedback else None,
         "signature": to.failure_signature,
         "streak": to.failure_streak,
         "series_since": to.series_since,

@@ -15,6 +15,7 @@ READY_SHOWN = 5
 CHUNK = 2000
 MILESTONES = {"done": "DONE", "blocked": "BLOCKED", "cancelled": "TERMINATED"}
 PERSONS_WAITS = ("dirty", "hold")
+OTHER_COUNTS = ("all", "done today", "questions")
 
 
 @dataclass(frozen=True)
@@ -124,10 +125,6 @@ class Snapshot:
     counts: dict[str, int]
     workers: tuple[Worker, ...] = ()
 
-    @property
-    def total(self) -> int:
-        return sum(n for what, n in self.counts.items() if what not in ("done today", "questions"))
-
     def count(self, what: str) -> int:
         return self.counts.get(what, 0)
 
@@ -136,13 +133,19 @@ def snapshot(
     db: Database, project: ProjectRow, today: datetime, *, everything: bool = False, since: datetime | None = None
 ) -> Snapshot:
     """What moves, what is blocked and the first in each line; `since` adds what was finished after it."""
-    counts = {row["what"]: row["n"] for row in db.all("view_counts", project=project.id, today=today)}
+    counts = _counts(db, project, today)
     if everything:
         rows = tuple(every_row(db, project))
     else:
         params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
         rows = tuple(rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)]))
     return Snapshot(project.name, rows, counts, tuple(workers(db)))
+
+
+def _counts(db: Database, project: ProjectRow, today: datetime) -> dict[str, int]:
+    counts = {row["what"]: int(row["n"]) for row in db.all("view_counts", project=project.id, today=today)}
+    known = sum(n for what, n in counts.items() if what not in OTHER_COUNTS)
+    return counts | {"waiting": counts["all"] - known}
 
 
 def rows_of(db: Database, project: ProjectRow, ids: list[int]) -> list[StoryRow]:

@@ -22,7 +22,7 @@ from damascus.system import procfs
 from damascus.system.hostid import boot_id
 from damascus.system.keeper import KILL, TERMINATE
 from damascus.system.output import Output, output_to
-from damascus.system.spawner import Line, launch
+from damascus.system.spawner import Line, give_back, launch
 
 TOKEN = "DAMASCUS_STEP_TOKEN"
 CANNOT_START = 127
@@ -103,14 +103,14 @@ def run(
     """
     begun = time.monotonic()
     token = uuid.uuid4().hex
-    request = {"argv": [*argv], "cwd": str(cwd), "env": {**env, TOKEN: token}}
+    request = {"argv": [*argv], "cwd": str(cwd), "env": {**env, TOKEN: token}, "token": token}
     try:
         with output_to(log, log_limit, merge_stderr=merge_stderr) as output, _as_file(stdin) as given:
-            line, said = launch(request, (given.fileno(), *output.ends))
+            line = launch(request, (given.fileno(), *output.ends))
             output.release()
             step = Step(line, token, begun + timeout, stopping, started)
             with step.ended_in_any_case():
-                step.supervise(said, output)
+                step.supervise(output)
             exit_code = step.exit_code(output)
             return Finished(exit_code, step.timed_out, step.stopped, time.monotonic() - begun, output.drain())
     except OSError as err:
@@ -146,7 +146,7 @@ class Step:
         started: Callable[[Identity], None],
     ) -> None:
         self.line = line
-        self.identity = Identity(0, 0, 0, boot_id(), token)
+        self.identity = Identity(0, 0, 0, boot_id(), token, **line.keeper)  # type: ignore[arg-type]
         self.timed_out = False
         self.stopped = False
         self._deadline = deadline
@@ -160,9 +160,8 @@ class Step:
         self._kill_at: float | None = None
         self._give_up_at: float | None = None
 
-    def supervise(self, said: list[dict[str, object]], output: Output) -> None:
+    def supervise(self, output: Output) -> None:
         """Stream, watch and wait until the keeper has said the last word, or can't any more."""
-        self._note_all(said)
         with selectors.DefaultSelector() as selector:
             selector.register(self.line, selectors.EVENT_READ, self._hear)
             for stream in output.streams:
@@ -178,17 +177,12 @@ class Step:
         if said is None:
             self._over = True
             return False
-        self._note_all(said)
-        return True
-
-    def _note_all(self, said: list[dict[str, object]]) -> None:
         for facts in said:
             self._note(facts)
+        return True
 
     def _note(self, facts: Mapping[str, object]) -> None:
         match facts:
-            case {"keeper": int(keeper), "keeper_start": int(start)}:
-                self.identity = Identity(0, 0, 0, self.identity.boot_id, self.identity.token, keeper, start)
             case {"pid": int(pid), "start": int(start)}:
                 known = asdict(self.identity)
                 self.identity = Identity(**(known | {"pid": pid, "pgid": pid, "start_time": start}))
@@ -238,9 +232,13 @@ class Step:
         try:
             yield
         finally:
+            untouched = self._over and self._kill_at is None
             if not self._over:
                 self._end_now()
-            self.line.close()
+            if untouched and self._sure:
+                give_back(self.line)
+            else:
+                self.line.close()
             if not self._sure:
                 end_leftovers(self.identity)
 
@@ -279,8 +277,10 @@ def end_leftovers(identity: Identity) -> int:
     deadline = time.monotonic() + END_LIMIT
     while True:
         processes = procfs.table()
-        keeper = _known(processes, identity.keeper, identity.keeper_start)
+        keeper = _keeper(identity, processes)
         leftovers = _belonging(identity, processes)
+        if keeper and not _keeper(identity, {keeper.pid: procfs.process(keeper.pid) or keeper}):
+            continue  # it took another step while we looked: some of what we saw may be that one's
         ended |= {(each.pid, each.start) for each in leftovers if procfs.kill(each)}
         if not leftovers and keeper is None:
             return len(ended)
@@ -302,11 +302,17 @@ def _belonging(identity: Identity, processes: Mapping[int, procfs.Process]) -> l
         known.add(identity.pid)
     if identity.pid and any(processes[pid].session == identity.pid for pid in known):
         known |= {each.pid for each in processes.values() if each.session == identity.pid}
-    if _known(processes, identity.keeper, identity.keeper_start):
+    if _keeper(identity, processes):
         known.add(identity.keeper)
     known |= {each.pid for each in procfs.descendants(known, processes.values())}
     spared = {identity.keeper, os.getpid()}
     return [processes[pid] for pid in known - spared if not processes[pid].zombie]
+
+
+def _keeper(identity: Identity, processes: Mapping[int, procfs.Process]) -> procfs.Process | None:
+    """The keeper, if it is still this step that it keeps."""
+    found = _known(processes, identity.keeper, identity.keeper_start)
+    return found if found and found.name == procfs.short_name(identity.token) else None
 
 
 def _known(processes: Mapping[int, procfs.Process], pid: int, start: int) -> procfs.Process | None:

@@ -20,6 +20,7 @@ class Process(NamedTuple):
     ppid: int
     session: int
     start: int
+    name: str
 
     @property
     def zombie(self) -> bool:
@@ -32,8 +33,15 @@ def process(pid: int) -> Process | None:
     if not stat:
         return None
     # The program's name stands in brackets and may itself contain brackets and blanks.
-    fields = stat[stat.rindex(b")") + 2 :].split(None, 20)
-    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]))
+    end = stat.rindex(b")")
+    name = stat[stat.index(b"(") + 1 : end].decode(errors="replace")
+    fields = stat[end + 2 :].split(None, 20)
+    return Process(pid, fields[0].decode(), int(fields[1]), int(fields[3]), int(fields[19]), name)
+
+
+def short_name(name: str) -> str:
+    """As much of a process's name as the kernel keeps."""
+    return name[:15]
 
 
 def start_time(pid: int) -> int:

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from damascus.domain.errors import TransientError
@@ -25,6 +25,7 @@ class Line:
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
+        self.keeper: dict[str, object] = {}
         self._rest = b""
 
     def fileno(self) -> int:
@@ -41,6 +42,22 @@ class Line:
         *lines, self._rest = (self._rest + data).split(b"\n")
         return [json.loads(line) for line in lines]
 
+    def meet(self) -> None:
+        """Wait for a new keeper to say who it is."""
+        self.sock.settimeout(ANSWER_LIMIT)
+        said = self.hear()
+        if not said:
+            raise ConnectionResetError("the keeper ended before it had anything to do")
+        self.keeper = said[0]
+        self.sock.settimeout(None)
+
+    def give(self, request: bytes, stdio: tuple[int, int, int]) -> None:
+        """Hand over a step. ConnectionError only if it did not go out whole, so that nothing can have run."""
+        sent = socket.send_fds(self.sock, [request], stdio)
+        if rest := request[sent:]:
+            # Never an empty send: it fails when the command has already run to its end.
+            self.sock.sendall(rest)
+
     def order(self, order: bytes) -> None:
         with suppress(OSError):
             self.sock.sendall(order)
@@ -51,12 +68,11 @@ class Line:
 
 @dataclass
 class Spawner:
-    """A bare interpreter in a session of its own. It ends when its socket does."""
+    """A bare interpreter in a session of its own, and the keepers that wait for work. It ends when its socket does."""
 
-    owner: int
     sock: socket.socket
     process: subprocess.Popen[bytes]
-    spare: Line | None = None
+    idle: list[Line] = field(default_factory=list)
 
     @classmethod
     def start(cls) -> "Spawner":
@@ -67,16 +83,9 @@ class Spawner:
                 [sys.executable, "-I", "-S", "-c", PROGRAM, str(fd)], pass_fds=[fd], start_new_session=True, cwd="/",
                 env={}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
-        return cls(os.getpid(), mine, process)
+        return cls(mine, process)
 
-    def close(self) -> None:
-        if self.spare is not None:
-            self.spare.close()
-        self.sock.close()
-        self.process.poll()
-
-    def keeper(self) -> Line:
-        """A new keeper that waits for its request."""
+    def new_keeper(self) -> Line:
         mine, theirs = socket.socketpair()
         with theirs:
             try:
@@ -86,57 +95,57 @@ class Spawner:
                 raise
         return Line(mine)
 
+    def close(self) -> None:
+        for line in self.idle:
+            line.close()
+        self.sock.close()
+        self.process.poll()
+
 
 _lock = threading.Lock()
 _current: Spawner | None = None
 
 
-def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> tuple[Line, list[dict[str, object]]]:
-    """A keeper that was given the request, and what it said first: who it is.
+def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> Line:
+    """The line to a keeper that was given the request.
 
-    Spare keeper and spawner may have been killed by a command of the same user. Another keeper is tried only as
-    long as nothing can have run: the request did not go out whole, or the keeper had not even said its name.
+    Keepers and spawner may have been killed by a command of the same user: then new ones are started.
     """
     data = json.dumps(request).encode() + b"\n"
     for _ in range(TRIES):
         with suppress(ConnectionError):
-            line = _keeper()
-            if said := _first_words(line, data, stdio):
-                _prepare_spare()
-                return line, said
+            return _given(_keeper(), data, stdio)
         _drop()
     raise TransientError("no process could be started: the process that starts them ended at once")
 
 
-def _first_words(line: Line, request: bytes, stdio: tuple[int, int, int]) -> list[dict[str, object]] | None:
+def give_back(line: Line) -> None:
+    """The keeper has nothing left to keep, and was ordered nothing that it might not have read yet."""
+    with _lock:
+        if _current is not None:
+            _current.idle.append(line)
+        else:
+            line.close()
+
+
+def _given(line: Line, data: bytes, stdio: tuple[int, int, int]) -> Line:
     try:
-        line.sock.settimeout(ANSWER_LIMIT)
-        sent = socket.send_fds(line.sock, [request], stdio)
-        if rest := request[sent:]:
-            # Never an empty send: it fails when the command has already run to its end, and would run it again.
-            line.sock.sendall(rest)
-        said = line.hear()
-        line.sock.settimeout(None)
+        if not line.keeper:
+            line.meet()
+        line.give(data, stdio)
     except OSError:
         line.close()
         raise
-    return said
+    return line
 
 
 def _keeper() -> Line:
-    """The spare one, else a new one of this process's own spawner."""
+    """One that is idle, else a new one."""
     global _current  # noqa: PLW0603 - one per process, as the worker itself
     with _lock:
-        if _current is None or _current.owner != os.getpid():
+        if _current is None:
             _current = Spawner.start()
-        line, _current.spare = _current.spare or _current.keeper(), None
-        return line
-
-
-def _prepare_spare() -> None:
-    with _lock, suppress(OSError):
-        if _current is not None and _current.spare is None:
-            _current.spare = _current.keeper()
+        return _current.idle.pop() if _current.idle else _current.new_keeper()
 
 
 def _drop() -> None:
@@ -149,5 +158,15 @@ def _drop() -> None:
 
 @atexit.register
 def _end() -> None:
-    if _current is not None and _current.owner == os.getpid():
+    if _current is not None:
         _current.close()
+
+
+def _forget() -> None:
+    """A fork of this process starts its own spawner, and does not keep this one's alive."""
+    global _current, _lock
+    _end()
+    _current, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget)

@@ -21,6 +21,7 @@ from damascus.engine.judging import Judged
 from damascus.engine.run import Run
 from damascus.git.workspaces import Workspace
 from damascus.store.db import sql
+from damascus.store.journal import left_processes
 
 
 class Prepared(BaseModel):
@@ -158,10 +159,11 @@ def _implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
 
 
 def end_leftovers(run: Run) -> None:
-    """What a dead worker's agent left running is ended before a new one starts."""
-    entry = run.intent("implement")
-    if entry and entry.input.get("process") and run.tools.end_leftovers is not None:
-        run.tools.end_leftovers(entry.input["process"])
+    """What an agent of an earlier claim left running, in whichever run, is ended before a new one starts."""
+    if run.item.fence == 1 or run.tools.end_leftovers is None:
+        return
+    for process in left_processes(run.tools.db, run.item):
+        run.tools.end_leftovers(process)
 
 
 def fresh_workspace(run: Run, spec: Spec, prepared: Prepared) -> Workspace:
@@ -171,6 +173,7 @@ def fresh_workspace(run: Run, spec: Spec, prepared: Prepared) -> Workspace:
     if spaces.exists(story):
         saved = save(run, "resume", base)
         start = saved if run.intent("implement") else start
+        run.assert_held()  # else a worker that woke up late takes the folder from under its heir's agent
         spaces.remove(story)
     if start is None:
         workspace = spaces.create(story, base)
@@ -193,7 +196,7 @@ def ask_agent(run: Run, spec: Spec, workspace: Workspace) -> AgentRun:
         report_file=run.folder / "report.json",
         transcript=run.folder / "transcript.txt",
         timeout=config.agent.timeout_seconds,
-        stopping=run.tools.stopping,
+        stopping=run.stopping,
         started=lambda process: run.note("implement", "", {"role": given.role, "process": dict(process)}),
         env=passed_on(config.workspace.env),
         log_limit=config.limits.log_max_mb * 1_000_000,

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from damascus.domain.errors import TransientError
 from damascus.domain.feedback import Conflict, VerdictFeedback, clean
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Wait
@@ -165,29 +166,40 @@ def _pushed_events(run: Run, done: Pushed) -> tuple[Event, ...]:
 
 
 def _push_fenced(run: Run, commit: Sha) -> Pushed:
-    """Find the branch as it should be, or move it from what we last knew together with the fence ref.
-
-    If an older fence ever meant to push, its worker may still be inside that push: plant our own fence
-    first, then read the branch. Else the zombie wins and the heir loses.
-    """
+    """Find the branch as it should be, or move it from what we last knew together with the fence ref."""
     forge, branch, ref = run.tools.forge, run.item.branch, fence_ref(run)
-    plant = older_push_intent(run.tools.db, run.item)
     for _ in range(PUSH_TRIES):
         try:
             remote = forge.remote_refs(branch, ref)
-            if plant:
-                forge.plant_fence(ref, remote.fence, run.item.fence)
-                plant, remote = False, forge.remote_refs(branch, ref)
             if remote.branch == commit:
                 return Pushed(commit=commit)
             if remote.branch is not None and not _ours(run, remote.branch):
                 return Pushed(commit=commit, refused=remote.branch)
+            run.assert_held()  # who lost the item before this look must not push with its heir's fence
             forge.push(Push(branch, commit, ref, remote.branch, remote.fence))
             return Pushed(commit=commit)
         except Stale:
             run.assert_held()
-            plant = True
-    raise Stale(f"{branch} keeps moving")
+            plant_fence(run)
+    raise TransientError(f"{branch} keeps moving on the forge")
+
+
+def shut_out_older_push(run: Run) -> None:
+    """Before a claim does anything: a worker that lost the item may still be inside its push. Our fence is planted
+    first, the branch read later; else the zombie wins and the heir loses. A first claim pays nothing."""
+    if run.just_claimed and run.item.fence > 1 and older_push_intent(run.tools.db, run.item):
+        plant_fence(run)
+
+
+def plant_fence(run: Run) -> None:
+    forge, ref = run.tools.forge, fence_ref(run)
+    for _ in range(PUSH_TRIES):
+        try:
+            forge.plant_fence(ref, forge.remote_refs(run.item.branch, ref).fence, run.item.fence)
+            return
+        except Stale:
+            run.assert_held()
+    raise TransientError(f"the fence of {run.item.branch} keeps moving on the forge")
 
 
 def _ours(run: Run, commit: Sha) -> bool:

@@ -77,6 +77,7 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     """Fast-forward main from `old` to `new`, or find it there already; then the pull is merged truthfully."""
     forge = run.tools.forge
     try:
+        run.assert_held()
         forge.land(old, new)
     except Stale:
         if not forge.landed(new):
@@ -98,7 +99,8 @@ def _landed(run: Run, fresh: Fresh) -> Outcome:
         )
         return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))
     proof = f"{fresh.commit} is reachable from {run.tools.target}"
-    return Landed(fresh.commit, proof, fresh.facts())
+    files = tuple(file.path for file in run.tools.mirror.changed(fresh.onto, fresh.commit))
+    return Landed(fresh.commit, proof, fresh.facts(), files)
 
 
 def _wait_for_clean_path(run: Run, landing: Landing) -> Wait:

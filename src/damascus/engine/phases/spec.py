@@ -76,6 +76,7 @@ def _refine(run: Run, rough: Spec) -> Refined:
         tools.snapshots.save(
             tools.workspaces.path(story), story, run_no=run.item.run_no, step="refine", fence=run.item.fence, base=base
         )
+        run.assert_held()  # as in attempt.fresh_workspace
         tools.workspaces.remove(story)
     workspace = tools.workspaces.create(story, base)
     run.folder.mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,7 @@ def _watch(run: Run, prompt: str, base: Sha) -> Watch:
         report_file=run.folder / "report.json",
         transcript=run.folder / "transcript.txt",
         timeout=config.agent.timeout_seconds,
-        stopping=run.tools.stopping,
+        stopping=run.stopping,
         started=lambda process: run.note("refine", "", {"role": "spec-refiner", "process": dict(process)}),
         env=passed_on(config.workspace.env),
     )

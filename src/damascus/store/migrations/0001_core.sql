@@ -235,7 +235,7 @@ CREATE FUNCTION free_scope(p_item bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     wanted scope_span[];
 BEGIN
-    SELECT spans INTO wanted FROM work_items WHERE id = p_item;
+    SELECT spans INTO wanted FROM work_items WHERE id = p_item FOR NO KEY UPDATE;
     DELETE FROM active_scopes WHERE item_id = p_item;
     DELETE FROM scope_barriers WHERE item_id = p_item;
     PERFORM wake('scope', p_item::text, 2147483647);
@@ -367,12 +367,18 @@ RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     c work_items;
     held text;
+    asked text;
 BEGIN
     DELETE FROM leases WHERE item_id = p_item AND fence = p_fence RETURNING worker_id INTO held;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    UPDATE work_items SET fence = fence + 1, rescues = rescues + 1, state = 'ready', updated_at = now()
+    -- In a row means inside one step: a step that was finished since the last rescue starts the count anew.
+    UPDATE work_items SET fence = fence + 1, state = 'ready', updated_at = now(),
+           rescues = CASE WHEN EXISTS (
+               SELECT 1 FROM journal j WHERE j.item_id = p_item AND j.status = 'done' AND j.done_at > (
+                   SELECT max(e.created_at) FROM events_outbox e WHERE e.item_id = p_item AND e.kind = 'item.rescued'))
+               THEN 1 ELSE rescues + 1 END
      WHERE id = p_item RETURNING * INTO c;
     INSERT INTO events_outbox (project_id, item_id, kind, body)
         VALUES (c.project_id, c.id, 'item.rescued',
@@ -383,16 +389,52 @@ BEGIN
          WHERE id = p_item;
         PERFORM free_scope(p_item);
         PERFORM release_landing(p_item);
+        DELETE FROM worker_records WHERE item_id = p_item;
+        asked := format('%s took its worker down %s times in a row in the same step. What should happen?',
+                        c.story_id, c.rescues);
         INSERT INTO events_outbox (project_id, item_id, kind, body)
             VALUES (c.project_id, c.id, 'blocked.worker_crash', jsonb_build_object('rescues', c.rescues)),
-                   (c.project_id, c.id, 'phase.transitioned', jsonb_build_object('from', c.phase, 'to', 'blocked'));
+                   (c.project_id, c.id, 'phase.transitioned', jsonb_build_object('from', c.phase, 'to', 'blocked')),
+                   (c.project_id, c.id, 'issue.opened', jsonb_build_object('question', asked));
         INSERT INTO human_issues (project_id, item_id, question, options)
-            VALUES (c.project_id, c.id,
-                    format('%s took its worker down %s times in a row in the same step. What should happen?', c.story_id, c.rescues),
+            VALUES (c.project_id, c.id, asked,
                     ARRAY['retry with a new budget', 'edit the spec and add it again', 'cancel the story']);
         RETURN 'blocked';
     END IF;
     RETURN 'ready';
+END $$;
+
+-- A person stops a repository: nothing of it starts, and who works on it is shut out by the fence. Under the
+-- project's claim lock, so that no claim slips in between.
+CREATE FUNCTION hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    made bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
+    INSERT INTO repo_holds (repo_id, reason) VALUES (p_repo, p_reason) RETURNING id INTO made;
+    WITH taken AS (
+        DELETE FROM leases l USING work_items i WHERE i.id = l.item_id AND i.repo_id = p_repo RETURNING l.item_id)
+    UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = p_repo::text, fence = fence + 1,
+           updated_at = now()
+     WHERE id IN (SELECT item_id FROM taken);
+    INSERT INTO events_outbox (project_id, kind, body)
+        VALUES (p_project, 'repo.held', jsonb_build_object('repo', p_repo, 'hold', made, 'reason', p_reason));
+    RETURN made;
+END $$;
+
+-- Ends every hold of a repository and wakes who waited for that; how many holds there were.
+CREATE FUNCTION release_repo(p_project bigint, p_repo bigint) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+    ended integer;
+BEGIN
+    UPDATE repo_holds SET released_at = now() WHERE repo_id = p_repo AND released_at IS NULL;
+    GET DIAGNOSTICS ended = ROW_COUNT;
+    IF ended > 0 THEN
+        PERFORM wake('hold', p_repo::text, 2147483647);
+        INSERT INTO events_outbox (project_id, kind, body)
+            VALUES (p_project, 'repo.released', jsonb_build_object('repo', p_repo));
+    END IF;
+    RETURN ended;
 END $$;
 
 -- Takes the landing lease for an item, or returns false.
@@ -404,7 +446,8 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Frees the landing lease of an item and hands it to the first in line, which becomes ready.
+-- Frees the landing lease of an item and hands it to the first in line, which becomes ready. A row that a claim
+-- looks at (FOR SHARE) is waited for: skipping it would leave it waiting for nobody.
 CREATE FUNCTION release_landing(p_item bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     l record;
@@ -414,7 +457,7 @@ BEGIN
         UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
          WHERE id = (SELECT id FROM work_items WHERE state = 'waiting' AND wait_kind = 'landing'
                         AND wait_key = l.repo_id || ' ' || l.target
-                      ORDER BY deadline_at, id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED)
+                      ORDER BY deadline_at, id LIMIT 1 FOR NO KEY UPDATE)
          RETURNING id INTO heir;
         UPDATE landings SET item_id = heir, since = now() WHERE repo_id = l.repo_id AND target = l.target;
     END LOOP;

@@ -1,9 +1,9 @@
--- How many of each: every part is an index-only count.
-SELECT 'ready' AS what, count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint AND state = 'ready'
+-- How many of each, every part an index-only count. What waits is the rest of all: no index counts it per project.
+SELECT 'all' AS what, count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint
+UNION ALL
+SELECT 'ready', count(*) FROM work_items WHERE project_id = %(project)s::bigint AND state = 'ready'
 UNION ALL
 SELECT 'leased', count(*) FROM work_items WHERE project_id = %(project)s::bigint AND state = 'leased'
-UNION ALL
-SELECT 'waiting', count(*) FROM work_items WHERE project_id = %(project)s::bigint AND state = 'waiting'
 UNION ALL
 SELECT phase, count(*) FROM work_items WHERE project_id = %(project)s::bigint AND state = 'resting' GROUP BY phase
 UNION ALL

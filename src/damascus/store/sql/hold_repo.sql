@@ -1,0 +1,1 @@
+SELECT hold_repo(%(project)s::bigint, %(repo)s::bigint, %(reason)s::text) AS hold

@@ -1,0 +1,1 @@
+SELECT release_repo(%(project)s::bigint, %(repo)s::bigint) AS ended

@@ -1,0 +1,110 @@
+"""A worker dies or falls asleep while its agent runs: the heir ends that agent first, and what it wrote is kept (D4)."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from tests.crash.conftest import Fields
+from tests.crash.field import Field
+from tests.crash.invariants import check_invariants, check_landed_once
+from tests.crash.worker_process import Act
+from tests.waiting import eventually
+
+from damascus.domain.ids import StoryId
+from damascus.git.snapshots import Snapshots
+
+LEASE = "lease_seconds = 1.0\nheartbeat_seconds = 0.2\n"
+# Between its test and its code the agent waits for a file; it tells of every agent before it that still lives.
+WAITING = """
+for pid in $(sed -n 's/^start [a-z-]* //p' $log); do
+    if [ $pid != $$ ] && kill -0 $pid 2>/dev/null; then echo "alive $pid" >> $log; fi
+done
+echo "waits $DAMASCUS_ROLE $$" >> $log
+while ! test -e {go}; do sleep 0.02; done
+"""
+
+
+@pytest.fixture
+def field(fields: Fields, tmp_path: Path) -> Field:
+    return fields(limits=LEASE, before=WAITING.format(go=tmp_path / "go"))
+
+
+def agent_waits(field: Field, role: str = "code-implementer") -> int:
+    """The PID of the agent, once it has written its test and waits."""
+    eventually(lambda: field.agent_lines("waits", role), 30, "the agent to wait")
+    return int(field.agent_log.read_text().split("waits ")[-1].split()[1])
+
+
+def let_go(field: Field) -> None:
+    (field.folder.parent / "go").touch()
+
+
+@pytest.mark.req("D20", "D4")
+def test_what_a_killed_workers_agent_had_written_is_in_the_snapshot_chain(field: Field) -> None:
+    field.add("S-1")
+    worker = field.start()
+    agent = agent_waits(field)
+
+    worker.kill()
+    eventually(lambda: not Path(f"/proc/{agent}").exists(), 10, "the agent to end with its worker")
+    let_go(field)
+    field.finish()
+
+    saved = Snapshots(field.yard.project.mirror).chain(StoryId("S-1"))
+    files = [field.yard.project.mirror.listing(snapshot.tree).files for snapshot in saved]
+    assert any("tests/test_S-1.sh" in each and "S-1.sh" not in each for each in files), "partial work was lost"
+    assert (field.agent_lines("start"), field.agent_lines("end")) == (2, 1)
+    check_landed_once(field, "S-1")
+    check_invariants(field)
+
+
+@pytest.mark.req("D20", "D21")
+@pytest.mark.parametrize("rough", [False, True], ids=["implement", "refine"])
+def test_the_agent_of_a_worker_that_sleeps_is_ended_before_the_next_one_starts(field: Field, rough: bool) -> None:
+    field.add("S-1", rough=rough)
+    role = "spec-refiner" if rough else "code-implementer"
+    zombie = field.start(can_sleep=True)
+    agent = agent_waits(field, role)
+    zombie.fall_asleep()
+    heir = field.start()
+    eventually(lambda: field.agent_lines("waits", role) == 2, 30, "the heir's agent")
+
+    assert not is_running(agent), "two agents at once"
+    assert "alive" not in field.agent_log.read_text()
+    let_go(field)
+    assert heir.end() == 0, heir.told()
+    zombie.signal(signal.SIGCONT)
+    assert zombie.end() == 0, zombie.told()
+    check_landed_once(field, "S-1", rough=rough)
+    check_invariants(field)
+
+
+@pytest.mark.req("D20", "D21")
+def test_a_left_over_agent_is_not_forgotten_when_its_heir_dies_too(field: Field) -> None:
+    """The heir's own intent must not wipe out which process the first one left."""
+    field.add("S-1")
+    zombie = field.start(can_sleep=True)
+    agent = agent_waits(field)
+    zombie.fall_asleep()
+    field.killed(Act("implement:after_intent"))
+    assert is_running(agent), "this proves nothing: the agent is gone already"
+
+    heir = field.start()
+    eventually(lambda: field.agent_lines("waits") == 2, 30, "the heir's agent")
+
+    assert not is_running(agent), "two agents at once"
+    assert "alive" not in field.agent_log.read_text()
+    let_go(field)
+    assert heir.end() == 0, heir.told()
+    zombie.kill()
+    check_landed_once(field, "S-1")
+    check_invariants(field)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"

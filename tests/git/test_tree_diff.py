@@ -1,0 +1,90 @@
+"""Our tree diff agrees with git's own; the reader that stays; a lock that a killed git left."""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from damascus.domain.ids import Sha
+from damascus.git.mirror import Mirror, RefMove
+from tests.git.repos import Project, commit, git
+
+
+def _git_says(mirror: Mirror, old: Sha, new: Sha) -> list[tuple[str, str, str]]:
+    raw = mirror.git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", old, new).raw
+    fields = iter(raw.split(b"\0"))
+    rows = [(row.decode().split(" "), os.fsdecode(next(fields))) for row in fields if row]
+    return sorted((path, row[4][:1], row[1]) for row, path in rows)
+
+
+def _scramble(repo: Path, dice: random.Random) -> Sha:
+    """Add, change, delete, make executable, turn files into links and into folders."""
+    for _ in range(dice.randint(1, 6)):
+        path = repo / dice.choice(["a", "b", "d/a", "d/b", "d/e/f", "x y", "d/ü", "z.z"])
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+        elif path.is_dir():
+            continue
+        if any(
+            parent.is_file() or parent.is_symlink() for parent in path.relative_to(repo).parents if str(parent) != "."
+        ):
+            continue
+        if any((repo / parent).is_file() for parent in path.relative_to(repo).parents if str(parent) != "."):
+            (repo / path.relative_to(repo).parent).unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        match dice.randint(0, 3):
+            case 0:
+                path.symlink_to("elsewhere")
+            case 1:
+                path.write_text(str(dice.random()))
+                path.chmod(0o755)
+            case 2:
+                path.write_text(str(dice.random()))
+            case _:
+                continue
+    return commit(repo, {})
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_diff_is_gits_own(tmp_path: Path, packed: bool) -> None:
+    project = Project(tmp_path)
+    dice = random.Random(7)
+    commits = [_scramble(project.repo, dice) for _ in range(12)]
+    project.mirror.fetch()
+    if packed:
+        project.mirror.git.run("repack", "-a", "-d", "-q")
+        project.mirror.git.run("prune-packed", "-q")
+    for old in commits[::3]:
+        for new in commits:
+            ours = [(f.path, f.status, f.mode) for f in project.mirror.changed(old, new)]
+            assert sorted(ours) == _git_says(project.mirror, old, new)
+
+
+def test_the_reader_is_started_again_when_it_died(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.mirror.fetch()
+    project.mirror.git.run("repack", "-a", "-d", "-q")
+    reader = project.mirror.objects._reader
+    tip = project.mirror.tip("main")
+    assert tip is not None
+    assert reader.object(tip) is not None
+    assert reader._process is not None
+    os.kill(reader._process.pid, signal.SIGKILL)
+    reader._process.wait()
+    assert reader.object(tip) is not None
+    assert reader.object("0" * 40) is None
+
+
+def test_a_lock_of_a_killed_git_does_not_stop_a_ref_forever(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.mirror.fetch()
+    tip = project.mirror.tip("main")
+    lock = project.mirror.path / "refs/heads/feat/S-1.lock"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    project.mirror.update_refs([RefMove("refs/heads/feat/S-1", tip, None)])
+    assert project.mirror.resolve("refs/heads/feat/S-1") == tip
+    assert not lock.exists()
+    assert git(project.mirror.path, "rev-parse", "refs/heads/feat/S-1") == tip
