@@ -31,7 +31,7 @@ def test_the_inbox_has_all_that_a_person_needs_to_decide(yard: Yard, cli: Cli) -
 
 
 def test_an_empty_inbox_says_so(cli: Cli) -> None:
-    assert "nothing needs you" in cli("inbox").out
+    assert "Nothing needs you." in cli("inbox").out
     assert cli("inbox", "--json").json == {"issues": []}
 
 

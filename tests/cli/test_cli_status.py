@@ -127,7 +127,7 @@ def test_without_a_terminal_one_line_per_change(yard: Yard, cli: Cli, capsys: py
     assert lines[0] == "calc"
     assert [line.split("  ", 1)[1] for line in lines[1:]] == [
         "S-1  build: ready",
-        "S-1  build: build",
+        "S-1  build: begins",
         "S-1  build: waits: gateway said 503 (not counted)",
     ]
 

@@ -196,12 +196,9 @@ LIES = (
         "no_pr",
         """
         good_work()
-        put("tests/test_m.py", "import os, subprocess\\n" + TEST + f'''
-            if os.environ.get("AFTERWARDS"):
-                git = ["git", "--git-dir", {mirror()!r}]
-                moved = [*git, "update-ref", "refs/heads/feat/S-1", "refs/remotes/origin/main"]
-                assert subprocess.run(moved).returncode == 0
-        '''.replace("        ", "", 1))
+        move = ["git", "--git-dir", mirror(), "update-ref", "refs/heads/feat/S-1", "refs/remotes/origin/main"]
+        put("tests/test_m.py", "import os, subprocess\\n" + TEST + "    if os.environ.get('AFTERWARDS'):\\n"
+            f"        assert subprocess.run({move}).returncode == 0\\n")
         """,
         config=AFTERWARDS,
         fools=True,

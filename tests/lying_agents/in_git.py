@@ -27,6 +27,11 @@ def mains_are_right(scene: Scene) -> None:
     assert scene.yard.git("branch", "--format=%(refname:short)") == "main"
 
 
+def rules_are_right(scene: Scene) -> None:
+    no_trace(scene)
+    mains_are_right(scene)
+
+
 def candidate_is_on_the_base(scene: Scene) -> None:
     """What was judged is one commit of ours on main, whatever history the agent made."""
     mains_are_right(scene)
@@ -94,20 +99,17 @@ LIES = (
     ),
     Lie(
         "forges the rules in the mirror",
-        "pushes a main to the mirror whose `damascus.toml` has a set-up that rights every checkout",
-        "the rules are read from the user's main",
+        "pushes a main to the mirror whose `damascus.toml` has a set-up command of its own",
+        "main and its rules are read from the user's repository",
         "tests_failed",
         """
-        bad_work()
-        setup = "printf 'def value():\\\\n    return 42\\\\n' > m.py"
-        put("damascus.toml", f'[workspace]\\nsetup = "{setup}"\\n'.replace("\\\\", "\\\\\\\\"))
-        git("add", "-A")
-        git("commit", "-qm", "rules")
+        put("damascus.toml", f"[workspace]\\nsetup = 'echo setup > {OUTSIDE / 'marker'}'\\n")
+        git("commit", "-qam", "rules")
         git("push", "-f", mirror(), "HEAD:refs/remotes/origin/main")
         git("reset", "--hard", "-q", "HEAD~1")
         bad_work()
         """,
-        unharmed=mains_are_right,
+        unharmed=rules_are_right,
     ),
     Lie(
         "rewrites history",

@@ -104,30 +104,42 @@ LIES = (
         scope=(*SCOPE, "data.txt"),
     ),
     Lie(
-        "writes 20,000 files",
-        "buries broken work under 20,000 files in its scope",
+        "writes thousands of files",
+        "buries broken work under 5,000 files in its scope",
         "gate tests: the Test Command is red on the candidate",
         "tests_failed",
         """
         bad_work()
         os.mkdir("data")
-        for n in range(2_000):
+        for n in range(5_000):
             with open(f"data/{n}.txt", "w") as file:
-                file.write(f"{n}\\n")
+                file.write("x\\n")
         """,
         scope=(*SCOPE, "data/"),
     ),
     Lie(
-        "writes names that are no text",
-        "names files in its scope with newlines, control characters and bytes that are no UTF-8",
-        "any name is stored and told; the tests are red",
+        "writes names that are no words",
+        "names files in its scope with newlines, control characters, dashes and spaces",
+        "any such name is stored and told; the tests are red",
         "tests_failed",
         """
         bad_work()
         os.mkdir("data")
-        for name in (b"new\\nline", b"\\x1b[2J\\x07bell", b"\\xff\\xfe", b"-rf", b" ", "\\u202egnp.exe".encode()):
-            with open(b"data/" + name, "w") as file:
-                file.write("x\\n")
+        for name in ("new\\nline", "\\x1b[2J\\x07bell", "-rf", " ", "\\u202egnp.exe", '"quoted"', "a" * 255):
+            put(f"data/{name}", "x\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Lie(
+        "writes a name that is no text",
+        "names a file in its scope with bytes that are no UTF-8",
+        "gate scope: such a name is refused",
+        "scope_violation",
+        """
+        good_work()
+        os.mkdir("data")
+        with open(b"data/\\xff\\xfe", "w") as file:
+            file.write("x\\n")
         """,
         scope=(*SCOPE, "data/"),
     ),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import Phase as Phase_
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
 from tests.store.lane import LEASE, RULES, Lane
@@ -25,6 +26,7 @@ from damascus.store.db import Connection, Database
 
 PATTERNS = ("a.py", "b.py", "src/", "src/x.py", "src/y*", "docs/**/z.md")
 TABLES = "leases, active_scopes, scope_barriers, landings, journal, events_outbox, human_issues, worker_records, repo_holds"
+PHASES = [Phase_.generate]
 OUTCOMES: dict[str, Outcome] = {
     "advance": Advance(Phase.REVIEW, {"pr_url": "local#1"}),
     "landed": Landed("c" * 40, "reachable", {"pr_url": "local#1"}),
@@ -334,5 +336,5 @@ class Queue(RuleBasedStateMachine):
 @pytest.mark.req("D17", "D20", "D11")
 def test_whatever_happens_the_queue_keeps_its_promises(db: Database) -> None:
     checks = list(HealthCheck)
-    bounds = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=checks)
+    bounds = settings(max_examples=60, stateful_step_count=40, phases=PHASES, deadline=None, suppress_health_check=checks)
     run_state_machine_as_test(lambda: Queue(db), settings=bounds)

@@ -22,7 +22,7 @@ from damascus.domain.feedback import OUTPUT_LIMIT
 from damascus.system import process, procfs
 from damascus.system.hostid import boot_id
 from damascus.system.process import Finished, Identity, end_leftovers, run, shell
-from damascus.system.spawner import Line, first_words
+from damascus.system.spawner import Line
 from tests.waiting import eventually
 
 SRC = Path(__file__).parents[2] / "src"
@@ -125,24 +125,24 @@ class SlowSocket(socket.socket):
         return sent
 
 
-def test_a_command_runs_once_however_fast_it_is(tmp_path: Path) -> None:
+def test_a_command_runs_once_however_fast_it_is() -> None:
     """It may end before the worker has so much as looked: that must not pass for a keeper that took nothing."""
     mine, theirs = socket.socketpair()
 
     def keeper() -> None:
         with theirs:
             theirs.recv(1000)
-            theirs.sendall(b'{"keeper": 1, "keeper_start": 1}\n{"status": 0, "sure": true}\n')
+            theirs.sendall(b'{"status": 0, "sure": true}\n')
             theirs.shutdown(socket.SHUT_RDWR)
 
     thread = threading.Thread(target=keeper)
     thread.start()
-    slow = SlowSocket(fileno=mine.detach())
+    line = Line(SlowSocket(fileno=mine.detach()))
     with open(os.devnull) as nothing:
-        said = first_words(Line(slow), b"{}\n", (nothing.fileno(),) * 3)
+        line.give(b"{}\n", (nothing.fileno(),) * 3)
     thread.join()
-    slow.close()
-    assert said and [list(facts) for facts in said] == [["keeper", "keeper_start"], ["status", "sure"]]
+    assert line.hear() == [{"status": 0, "sure": True}]
+    line.close()
 
 
 # ── what it is given ──────────────────────────────────────────────────────────────────────────────────
@@ -514,6 +514,31 @@ def test_a_reused_pid_is_never_signalled(bystander: subprocess.Popen[bytes]) -> 
     assert bystander.poll() is None
     assert end_leftovers(Identity(pid, pid, start, boot_id(), "token")) == 1
     assert bystander.wait(timeout=5) == -signal.SIGKILL
+
+
+def test_an_ended_step_is_not_mistaken_for_the_next_of_its_keeper(steps: Steps, tmp_path: Path) -> None:
+    """A keeper takes one step after the other: who ends the first must not end the second."""
+    seen: list[Identity] = []
+    codes: list[int | None] = []
+    steps("true", started=seen.append)
+    command = f"{DAEMONS['double fork, no environment, no output']}\nuntil test -e go; do sleep 0.02; done; exit 6"
+    thread = threading.Thread(target=lambda: codes.append(steps(command, started=seen.append).exit_code))
+    thread.start()
+    daemon = steps.wait_for("pid")
+    assert seen[0].keeper == seen[1].keeper and seen[0].keeper_start == seen[1].keeper_start
+    assert end_leftovers(seen[0]) == 0
+    assert alive(daemon) and alive(seen[1].pid)
+    (steps.folder / "go").touch()
+    thread.join()
+    assert codes == [6]
+
+
+@pytest.mark.parametrize("ending", ["kill -9 $PPID", "sleep 300"], ids=["keeper killed", "timed out"])
+def test_a_keeper_that_may_be_hurt_takes_no_other_step(steps: Steps, ending: str) -> None:
+    seen: list[Identity] = []
+    steps(ending, timeout=0.5, started=seen.append)
+    assert steps("exit 3", started=seen.append).exit_code == 3
+    assert seen[0].keeper != seen[-1].keeper
 
 
 def test_an_identity_of_the_journal(steps: Steps) -> None:

@@ -46,7 +46,9 @@ def _published(row: "Row") -> dict[str, Any]:
 
 
 def _cells(row: "Row") -> tuple[str, str, str, str]:
-    details = ", ".join(f"{key} {_short(value)}" for key, value in row["body"].items() if value not in (None, "", []))
+    details = ", ".join(
+        f"{key} {_short(value)}" for key, value in row["body"].items() if value not in (None, "", [], False)
+    )
     return (f"{row['created_at'].astimezone():%m-%d %H:%M:%S}", row["story_id"] or "–", row["kind"], details)
 
 
@@ -55,5 +57,7 @@ def _short(value: object) -> str:
 
     if isinstance(value, list):
         return " ".join(str(part) for part in value)
+    if isinstance(value, dict):
+        return " ".join(f"{key} {part}" for key, part in value.items())
     text = str(value)
     return text[:7] if SHA_PATTERN.fullmatch(text) else text

@@ -26,8 +26,9 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
         return
     for issue in found:
         _say(issue, project)
-    first = found[0] if found else None
-    next_step(f"damascus answer {first['id']} {_choice(first)}" if first else "nothing needs you: damascus status")
+    if not found:
+        say("Nothing needs you.")
+    next_step(f"damascus answer {found[0]['id']} {_choice(found[0])}" if found else "damascus status")
 
 
 def _published(issue: "Row") -> dict[str, Any]:

@@ -14,7 +14,13 @@ from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError
 
 LINES = 40
-AGENT_STEPS = {"implement": "transcript", "refine": "transcript"}
+LOGS_OF = {
+    "implement": ("transcript",),
+    "refine": ("transcript",),
+    "verify": ("tests", "acceptance", "command"),
+    "review": ("tests", "acceptance", "command"),
+}
+"""Which names the logs of a step begin with, where not with the step's own. CI shares the run of verify."""
 READ_LIMIT = 400_000
 
 
@@ -68,7 +74,7 @@ def _found(folder: Path) -> list[Log]:
 
 
 def _is_of(log: Log, step: str) -> bool:
-    return log.path.name.startswith((step, AGENT_STEPS.get(step, step)))
+    return log.path.name.startswith((step, *LOGS_OF.get(step, ())))
 
 
 def _say_end(log: Log, lines: int) -> None:

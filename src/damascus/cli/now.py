@@ -54,7 +54,7 @@ def now(row: StoryRow) -> str:
 def _working(row: StoryRow) -> str:
     if row.lease_expired:
         return f"no sign of its worker for {between(row.lease_expires_at, row.read_at)}; will be taken over"
-    step = row.step or row.phase
+    step = row.step or "begins"
     progress = row.progress or {}
     if "total_jobs" in progress:
         return f"{step}, {progress.get('jobs_passed', 0)} of {progress['total_jobs']} CI jobs green"

@@ -120,8 +120,8 @@ def _told(step: "Row") -> str:
         return "conflict in " + ", ".join(out["conflicting_files"])
     if "files_changed" in out:
         return f"exit {out.get('exit_code')}, {len(out['files_changed'])} files, commit {short(out.get('commit'))}"
-    for key in ("message", "url", "problem", "commit", "base"):
+    for key in ("message", "url", "problem", "commit", "base", "head"):
         if out.get(key):
             value = str(out[key])
-            return short(value) if key in ("commit", "base") else value
+            return short(value) if key in ("commit", "base", "head") else value
     return ""

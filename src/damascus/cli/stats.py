@@ -6,7 +6,7 @@ import typer
 
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say
+from damascus.cli.say import next_step, say, wrapped
 
 
 def stats(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
@@ -23,7 +23,7 @@ def stats(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
         print_json(found)
         return
     for name, value in _lines(found):
-        say(f"{name:<12} {value}")
+        say(f"{name:<12} {wrapped(value, ' ' * 13).lstrip()}")
     next_step("damascus status --all")
 
 

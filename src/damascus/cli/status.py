@@ -93,7 +93,7 @@ def _say_next(app: "App", snapshot: "Snapshot") -> None:
     elif snapshot.count("ready") + snapshot.count("waiting") and not living(app, list(snapshot.workers)):
         next_step("damascus run")
     elif snapshot.rows:
-        next_step(f"damascus why {snapshot.rows[0].story_id}")
+        next_step(f"damascus {'why' if snapshot.rows[0].active else 'show'} {snapshot.rows[0].story_id}")
     else:
         next_step("damascus status --all")
 

@@ -61,7 +61,7 @@ def stories_touched(run: Run, files: list[str]) -> list[str]:
     if not files:
         return []
     owner = f"{run.item.project_id}/{run.item.repo_id}:"
-    points = [owner + path for path in files]
+    points = [owner + clean(path) for path in files]  # a name may hold bytes that are no text
     found = run.tools.db.run(
         lambda c: c.execute(sql("stories_touched"), {"item": run.item.id, "points": points}).fetchall()
     )

@@ -98,6 +98,9 @@ class LocalForge:
 
     def diff(self, pull: Pull) -> list[ChangedFile]:
         head = self.mirror.resolve(branch_ref(pull.head)) or Sha(pull.head_sha)
+        tip = self.mirror.tip(self.main_branch)
+        if tip is not None and tip != head and self.mirror.is_ancestor(tip, head):
+            return list(self.mirror.changed(tip, head))
         base = self.mirror.git.out("merge-base", self._origin_main, head)
         return list(self.mirror.changed(full_sha(base), head))
 

@@ -18,7 +18,9 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.ports import Blocked, Stale
 from damascus.git.commands import Git, GitResult, raise_for
 from damascus.git.mirror import Mirror
+from damascus.git.objects import Objects
 from damascus.git.repository import Checkout, Repository, git_dir_of
+from damascus.git.transfer import hand_over
 from damascus.git.unfinished import HalfCheckout, Intent, Marker, held_marker, remove_stale_locks
 
 # Protocol 2 serves any commit the mirror has, whether or not a ref of the mirror names it.
@@ -130,6 +132,11 @@ class _Landing:
                 raise _trouble(folder, err) from err
 
     def _fetch_objects(self, new: Sha, old: Sha) -> None:
+        try:
+            if hand_over(self.mirror.objects, Objects(self.repo.git), old, new):
+                return
+        except OSError as err:
+            raise _trouble(self.repo.top, err) from err
         self.repo.git.run(*FETCH, f"--negotiation-tip={old}", str(self.mirror.path), new)
 
     def _assert_moved(self, branch: str, folder: Path, new: Sha) -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -247,8 +248,11 @@ class Mirror:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise DamascusError(f"{folder} is not empty. Name a folder that does not exist yet.")
-        with tempfile.TemporaryDirectory(prefix="damascus-index-") as scratch:
-            self.git.run("read-tree", "-u", "--reset", treeish, work_tree=folder, index=Path(scratch) / "index")
+        index = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.index")
+        try:
+            self.git.run("read-tree", "-u", "--reset", treeish, work_tree=folder, index=index)
+        finally:
+            index.unlink(missing_ok=True)
 
     # ── the same change under another id ──────────────────────────────────────────────────────────
 

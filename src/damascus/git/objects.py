@@ -135,21 +135,24 @@ class Objects:
 
     # ── write ─────────────────────────────────────────────────────────────────────────────────────
 
-    def write(self, kind: str, data: bytes) -> Sha:
+    def write(self, kind: str, data: bytes, *, durable: bool = False) -> Sha:
         raw = f"{kind} {len(data)}".encode() + b"\0" + data
         sha = hashlib.sha1(raw, usedforsecurity=False).hexdigest()
         target = self.folder / sha[:2] / sha[2:]
         try:
             os.utime(target)  # as git does: a fresh date keeps it from a prune that runs just now
         except FileNotFoundError:
-            self._place(target, zlib.compress(raw, 1))
+            self._place(target, zlib.compress(raw, 1), durable)
         return Sha(sha)
 
-    def _place(self, target: Path, packed: bytes) -> None:
+    def _place(self, target: Path, packed: bytes, durable: bool) -> None:
         handle, temporary = tempfile.mkstemp(prefix="tmp_obj_", dir=self.folder)  # git's own prefix: gc knows it
         with open(handle, "wb") as file:
             file.write(packed)
             os.fchmod(handle, 0o444)
+            if durable:
+                file.flush()
+                os.fsync(handle)
         target.parent.mkdir(exist_ok=True)
         os.replace(temporary, target)
 

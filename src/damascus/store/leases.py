@@ -69,9 +69,10 @@ def current(db: Database, lease: timedelta) -> list[Lease]:
     return [Lease(r["item_id"], r["fence"], r["worker_id"], r["expired"]) for r in found]
 
 
-def rescue(db: Database, lease: Lease, why: str) -> str | None:
-    """Take an item from a worker that is gone. None: it was no longer there to take."""
-    row = db.one("rescue", item=lease.item_id, fence=lease.fence, limit=RESCUE_LIMIT, why=why)
+def rescue(db: Database, lease: Lease, why: str, *, if_expired: bool = False) -> str | None:
+    """Take an item from a worker that is gone. None: it was no longer there to take, or was renewed since the look."""
+    params = {"item": lease.item_id, "fence": lease.fence, "limit": RESCUE_LIMIT, "why": why}
+    row = db.one("rescue", **params, if_expired=if_expired)
     return row["became"] if row else None
 
 

@@ -36,7 +36,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "merged_commit": row.merged_commit,
         "pr_url": row.pr_url,
         "red_tests": _tests(gates, "red_tests"),
-        "green_tests": _tests(gates, "green_tests"),
+        "green_tests": _tests([gate for gate in gates if gate["step"] != "red"], "green_tests"),
         "gates": gates,
         "ci": _last(steps, "ci"),
         "landing": _landing(db, row.id, steps),
@@ -78,5 +78,9 @@ def _unverified(gates: list[dict[str, Any]], phase: str) -> list[str]:
 
 
 def _step(step: Row) -> dict[str, Any]:
-    kept = ("run_no", "phase", "step", "key", "started_at", "done_at", "output")
-    return {key: step[key] for key in kept}
+    """What the gates said is told once, above."""
+    output = step["output"]
+    if isinstance(output, dict):
+        output = {key: value for key, value in output.items() if key != "results"}
+    kept = ("run_no", "phase", "step", "key", "started_at", "done_at")
+    return {**{key: step[key] for key in kept}, "output": output}

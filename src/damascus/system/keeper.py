@@ -189,11 +189,12 @@ def keep(control: socket.socket) -> NoReturn:
             continue
         tell(control, pid=command.pid, start=procfs.start_time(command.pid))
         status = watch(control, bell, command.pid)
-        if not end_children(bell, command.pid):
-            os._exit(1)
+        ended = end_children(bell, command.pid)
         command.returncode = 0
         name_process(IDLE)
-        tell(control, status=status, sure=sure)
+        tell(control, status=status, sure=sure and ended)
+        if not ended:
+            os._exit(1)
 
 
 def start(request: dict[str, Any], stdio: list[int]) -> subprocess.Popen[bytes]:

@@ -1,7 +1,8 @@
 """Takes items from workers that are gone: at once for a dead process of this host, else when the lease ran out.
 
-A lease that ran out while the database was down, the laptop was closed or the clock jumped proves nothing: then
-rescue waits one lease time, in which a living worker renews.
+A lease that ran out while the database was down or hung, the laptop was closed or the clock jumped proves nothing:
+then rescue waits one lease time, in which a living worker renews. So it does after its own start: what happened just
+before, it can't know.
 """
 
 import time
@@ -24,30 +25,33 @@ class Rescuer:
         self.me = worker_id
         self.lease = lease
         self._seen: tuple[float, float] | None = None
-        self._wait_until = 0.0
+        self._wait_until = time.monotonic() + lease.total_seconds()
 
     def rescue(self) -> int:
-        patient = self._clock_jumped()
+        began = time.monotonic()
+        found = leases.current(self.db, self.lease)
+        patient = self._must_wait(began)
         saved = 0
-        for lease in leases.current(self.db, self.lease):
-            why = self._gone(lease, patient)
-            if why and leases.rescue(self.db, lease, why):
-                saved += 1
+        for lease in found:
+            if self._is_dead(lease):
+                saved += leases.rescue(self.db, lease, "its process on this host is dead") is not None
+            elif lease.expired and not patient and lease.worker_id != self.me:
+                saved += leases.rescue(self.db, lease, "its lease ran out", if_expired=True) is not None
         return saved
 
-    def _gone(self, lease: leases.Lease, patient: bool) -> str | None:
-        if lease.worker_id == self.me:
-            return None
-        if host_of(lease.worker_id) == host_of(self.me) and is_dead(self.locks, lease.worker_id):
-            return "its process on this host is dead"
-        return "its lease ran out" if lease.expired and not patient else None
+    def _is_dead(self, lease: leases.Lease) -> bool:
+        same_host = host_of(lease.worker_id) == host_of(self.me)
+        return lease.worker_id != self.me and same_host and is_dead(self.locks, lease.worker_id)
 
-    def _clock_jumped(self) -> bool:
-        """Did the database's clock run away from ours since the last look? Both are read, neither is trusted."""
+    def _must_wait(self, began: float) -> bool:
+        """Did the database's clock run away from ours, did it keep us waiting, or were we away ourselves?"""
         row = self.db.run(lambda c: c.execute("SELECT extract(epoch FROM clock_timestamp())::float8 AS t").fetchone())
         assert row is not None
         here, there = time.monotonic(), float(row["t"])
-        if self._seen is not None and (there - self._seen[1]) - (here - self._seen[0]) > JUMP:
+        known = self._seen or (here, there)
+        jumped = (there - known[1]) - (here - known[0]) > JUMP
+        away = here - began > JUMP or here - known[0] > self.lease.total_seconds() + JUMP
+        if jumped or away:
             self._wait_until = here + self.lease.total_seconds()
         self._seen = (here, there)
         return here < self._wait_until

@@ -1,6 +1,7 @@
 """The first half of a build: a fresh workspace, the agent's work as a commit, the proof that its tests were red."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import briefs, judging, milestones
 from damascus.engine.judging import Judged
 from damascus.engine.run import Run
+from damascus.git.mirror import Mirror
 from damascus.git.workspaces import Workspace
 from damascus.store.db import sql
+
+MANY = 200
+"""So many changed files that they are looked up in one listing."""
 from damascus.store.journal import left_processes
 
 
@@ -257,17 +262,26 @@ def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged |
     config = run.tools.read_config(base)
     logs: Path = run.folder
     logs.mkdir(parents=True, exist_ok=True)
+    changed = run.tools.mirror.changed(base, commit)
     return Candidate(
         commit=commit,
         tree=tree,
         base=base,
-        changed=run.tools.mirror.changed(base, commit),
+        changed=changed,
         spec=spec,
         scope=spec.scope or Scope(()),
         config=config,
-        read=run.tools.mirror.read,
+        read=run.tools.mirror.read if len(changed) < MANY else partial(_read_listed, run.tools.mirror),
         logs=logs,
         env=passed_on(config.workspace.env),
         acceptance=run.item.acceptance,
         red=red.of("red") if red else None,
     )
+
+
+def _read_listed(mirror: Mirror, commit: Sha, path: str) -> bytes | None:
+    """Gates read each changed file. Looking through a folder anew for each of the 20,000 files that an agent wrote
+    into it takes time by the square of their number; a listing is made once."""
+    entry = mirror.listing(commit).files.get(path)
+    found = mirror.objects.find([entry.sha])[0] if entry is not None else None
+    return found.data if found is not None and found.kind == "blob" else None
