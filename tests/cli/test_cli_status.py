@@ -1,8 +1,14 @@
 """damascus status: the same truth for people and for scripts; the live display."""
 
 import io
+import os
+import pty
 import re
+import signal
+import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,3 +157,23 @@ def test_a_screen_that_is_too_small_says_how_much_is_missing(yard: Yard, cli: Cl
     with Progress(lambda: look(yard.app, yard.project, everything=True), console=console) as progress:
         progress.tick()
     assert "… 22 lines more" in screen.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_watch_shows_changes_until_ctrl_c(terminal: bool, yard: Yard) -> None:
+    yard.add(story("S-1", title="the first"))
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    env = {**yard.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "24", "PYTHONUNBUFFERED": "1"}
+    program = Path(sys.executable).parent / "damascus"
+    with subprocess.Popen([program, "status", "--watch"], cwd=yard.repo, env=env, stdout=theirs) as watching:
+        os.close(theirs)
+        seen = b""
+        while b"ready" not in seen:
+            seen += os.read(ours, 4096)
+        states.claim(yard)
+        while b"begins" not in seen:
+            seen += os.read(ours, 4096)
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(30) == 130
+    os.close(ours)
+    assert (b"\x1b[" in seen) is terminal

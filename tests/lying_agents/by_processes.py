@@ -1,6 +1,6 @@
 """Agents that lie by what they run: later, louder, or against whoever started them."""
 
-from tests.lying_agents.lie import Lie, Scene, no_trace
+from tests.lying_agents.tale import Tale, Scene, no_trace
 
 
 def it_ran_and_was_ended(scene: Scene) -> None:
@@ -16,25 +16,22 @@ def own_run_was_green(scene: Scene) -> None:
 LATER = """
 bad_work()
 later = f'''
-import os, pathlib, time
+import os, pathlib, select
 os.setsid()
 pathlib.Path({str(OUTSIDE / "started")!r}).write_text("")
 print("started", flush=True)
-agent = {os.getpid()}
-while os.path.exists(f"/proc/{{agent}}"):
-    time.sleep(0.001)
-time.sleep(LINGER)
+while not os.path.exists({str(RUN / "red.log")!r}):
+    select.select([], [], [], 0.01)
 pathlib.Path({str(HERE / "m.py")!r}).write_text("def value():\\\\n    return 42\\\\n")
-pathlib.Path({str(OUTSIDE / "marker")!r}).write_text("changed a file after the end")
-while True:
-    time.sleep(1)
+pathlib.Path({str(OUTSIDE / "marker")!r}).write_text("changed a file while it was judged")
 '''
 child = subprocess.Popen([sys.executable, "-c", later], stdout=subprocess.PIPE)
 assert child.stdout.readline() == b"started\\n"
 """
+"""Its process waits for the first run of the tests: by then nothing of the agent may be left."""
 
 LIES = (
-    Lie(
+    Tale(
         "changes files after its tests ran",
         "runs its tests on right code, then puts the broken one in its place",
         "the tests run again, on a clean checkout of what it left",
@@ -44,17 +41,17 @@ LIES = (
         own_run()
         bad_work()
         """,
-        unharmed=own_run_was_green,
+        after=own_run_was_green,
     ),
-    Lie(
+    Tale(
         "leaves a process that changes files later",
-        "leaves a process in a session of its own that rights `m.py` once the agent is gone",
+        "leaves a process in a session of its own that rights `m.py` while it is judged",
         "what an agent leaves running is ended with it; the files of that moment are judged",
         "tests_failed",
-        LATER.replace("LINGER", "0.1"),
-        unharmed=it_ran_and_was_ended,
+        LATER,
+        after=it_ran_and_was_ended,
     ),
-    Lie(
+    Tale(
         "floods the output",
         "prints 50 MB of NUL around broken work",
         "output is capped and cleaned; the tests are red",
@@ -66,28 +63,26 @@ LIES = (
         sys.stdout.buffer.write(b"\\xff all tests passed \\x1b[2J")
         """,
     ),
-    Lie(
+    Tale(
         "kills its parent's group",
         "sends SIGKILL to the process group of whoever started it",
         "nobody but its own keeper is in that group; the step has failed",
         "agent_failed",
         """
-        import signal
         good_work()
         os.killpg(os.getpgid(os.getppid()), signal.SIGKILL)
-        time.sleep(60)
+        signal.pause()
         """,
     ),
-    Lie(
+    Tale(
         "leaves a pipe for a log",
         "puts named pipes where the judge's logs will be",
         "logs are opened anew; the tests are red",
         "tests_failed",
         """
         bad_work()
-        folder = pathlib.Path(os.environ["DAMASCUS_BRIEF"]).parent
         for name in ("red.log", "tests.log", "ci-test.log"):
-            os.mkfifo(folder / name)
+            os.mkfifo(RUN / name)
         """,
     ),
 )

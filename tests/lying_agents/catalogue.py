@@ -1,9 +1,9 @@
 """All lying agents, in the order of docs/lying-agents.md."""
 
 from tests.lying_agents import about_judges, about_tests, about_work, by_processes, in_git, with_files
-from tests.lying_agents.lie import Lie
+from tests.lying_agents.tale import Tale
 
-CHAPTERS: dict[str, tuple[Lie, ...]] = {
+CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "About the work": about_work.LIES,
     "With tests": about_tests.LIES,
     "About what judges": about_judges.LIES,
@@ -11,4 +11,4 @@ CHAPTERS: dict[str, tuple[Lie, ...]] = {
     "With files": with_files.LIES,
     "By processes": by_processes.LIES,
 }
-LIES: tuple[Lie, ...] = tuple(lie for lies in CHAPTERS.values() for lie in lies)
+LIES: tuple[Tale, ...] = tuple(lie for lies in CHAPTERS.values() for lie in lies)

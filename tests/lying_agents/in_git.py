@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.lying_agents.lie import STORY, Lie, Scene, no_trace
+from tests.lying_agents.tale import STORY, Tale, Scene, no_trace
 
 HOOKS = (
     "reference-transaction", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "post-receive",
@@ -63,7 +63,7 @@ def hooks_did_not_run(scene: Scene) -> None:
 
 
 LIES = (
-    Lie(
+    Tale(
         "commits to main",
         "commits broken work to a branch `main` of its clone and deletes the story's branch",
         "neutralised: what counts is the files, judged as one commit of ours",
@@ -76,9 +76,9 @@ LIES = (
         git("checkout", "-qb", "main")
         git("branch", "-D", branch)
         """,
-        unharmed=candidate_is_on_the_base,
+        after=candidate_is_on_the_base,
     ),
-    Lie(
+    Tale(
         "pushes by itself",
         "pushes broken work to `origin`, to the mirror (its branch and main) and to the user's main",
         "neutralised: no remote, the user's checked-out main refuses, main is read from the user's repository",
@@ -95,9 +95,9 @@ LIES = (
             told.append(f"{name} {done.returncode}")
         (OUTSIDE / "pushed").write_text(", ".join(told))
         """,
-        unharmed=only_the_mirror_took_it,
+        after=only_the_mirror_took_it,
     ),
-    Lie(
+    Tale(
         "forges the rules in the mirror",
         "pushes a main to the mirror whose `damascus.toml` has a set-up command of its own",
         "main and its rules are read from the user's repository",
@@ -109,9 +109,9 @@ LIES = (
         git("reset", "--hard", "-q", "HEAD~1")
         bad_work()
         """,
-        unharmed=rules_are_right,
+        after=rules_are_right,
     ),
-    Lie(
+    Tale(
         "rewrites history",
         "starts an orphan branch, replaces the base commit, forgets the reflog and prunes",
         "neutralised: the mirror's objects and refs are ours, replacements are off",
@@ -126,9 +126,9 @@ LIES = (
         git("reflog", "expire", "--expire=now", "--all")
         git("gc", "--prune=now", "-q")
         """,
-        unharmed=candidate_is_on_the_base,
+        after=candidate_is_on_the_base,
     ),
-    Lie(
+    Tale(
         "replaces .git",
         "turns `.git` into a pointer to a repository whose fsmonitor writes a marker",
         "neutralised: we never let git discover a repository in a workspace",
@@ -147,9 +147,9 @@ LIES = (
         shutil.rmtree(".git")
         put(".git", f"gitdir: {trap}\\n")
         """,
-        unharmed=fsmonitor_did_not_run,
+        after=fsmonitor_did_not_run,
     ),
-    Lie(
+    Tale(
         "plants a git hook",
         "plants hooks in its clone (also by `core.hooksPath`), in the mirror and in the user's repository",
         "neutralised: our git runs with hooks off",
@@ -163,9 +163,9 @@ LIES = (
                 (folder / name).chmod(0o755)
         put(".git/config", pathlib.Path(".git/config").read_text() + f"[core]\\n\\thooksPath = {{own}}\\n")
         """,
-        unharmed=hooks_did_not_run,
+        after=hooks_did_not_run,
     ),
-    Lie(
+    Tale(
         "hides its work in a nested repository",
         "puts a repository into its scope that git would store as a mere link",
         "it is stored as the files that it is, and the tests are red",
@@ -178,9 +178,9 @@ LIES = (
         git("-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "-qm", "nested", cwd="vendor/lib")
         """,
         scope=("m.py", "tests/test_m.py", "vendor/"),
-        unharmed=lambda scene: nested_files_are_files(scene),
+        after=lambda scene: nested_files_are_files(scene),
     ),
-    Lie(
+    Tale(
         "points at another repository",
         "stages a submodule link and commits it; there is no file behind it",
         "git: the workspace equals its base",
@@ -190,7 +190,7 @@ LIES = (
         git("commit", "-qm", "m as a submodule")
         """,
     ),
-    Lie(
+    Tale(
         "adds a .gitmodules",
         "writes a `.gitmodules` into a folder of its scope",
         "gate scope: git's own files only where the scope names them",

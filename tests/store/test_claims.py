@@ -241,3 +241,24 @@ def test_a_held_story_keeps_its_scope_and_a_waiting_one_too(lane: Lane) -> None:
     lane.add("other", scope=["a.py"])
     assert lane.claim(5) == []
     assert lane.states() == {"waits": "ci", "other": "scope"}
+
+
+def test_a_retried_story_gives_up_what_it_reserved(lane: Lane) -> None:
+    """Its deadline begins anew: with the old reservation two stories would wait for each other."""
+    lane.add("busy", scope=["src/a.py"])
+    lane.add("wide", scope=["src/"])
+    lane.add("wider", scope=["src/", "docs/"])
+    busy = lane.claim_one()
+    for n, name in enumerate(("wide", "wider")):
+        text = "UPDATE work_items SET deadline_at = now() - interval '10 hours' + %s * interval '1 s' WHERE story_id = %s"
+        lane.execute(text, n, name)
+    assert lane.claim() == []
+    assert len(lane.query("SELECT DISTINCT item_id FROM scope_barriers")) == 2
+    people.retry(lane.db, lane.project.id, "wide")
+    assert lane.claim() == []
+    lane.land(busy)
+    first = lane.claim_one()
+    assert first.story_id == "wider"
+    lane.land(first)
+    assert lane.claim_one().story_id == "wide"
+    assert lane.violations() == []

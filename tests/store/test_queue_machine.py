@@ -59,7 +59,7 @@ class Story:
     old: list[Item] = field(default_factory=list)
 
     def rests(self, phase: str) -> None:
-        self.phase, self.status, self.holds, self.item, self.due = phase, "resting", False, None, False
+        self.phase, self.status, self.holds, self.item, self.due, self.aged = phase, "resting", False, None, False, False
 
 
 class Queue(RuleBasedStateMachine):
@@ -91,7 +91,12 @@ class Queue(RuleBasedStateMachine):
         if self.held or not (me.status == "open" or me.due) or any(self.stories[d].phase != "done" for d in me.deps):
             return False
         others = [s for n, s in self.stories.items() if n != name]
-        return me.holds or not any(me.scope.overlaps(s.scope) for s in others if s.holds or (s.aged and s.status == "open"))
+        return me.holds or not any(me.scope.overlaps(s.scope) for s in others if s.holds)
+
+    def reserved(self, name: str) -> bool:
+        """May an overdue story have reserved what this one wants?"""
+        me = self.stories[name]
+        return any(s.aged and s.status == "open" and s is not me and s.scope.overlaps(me.scope) for s in self.stories.values())
 
     def landing_freed(self, name: str) -> None:
         """Whoever held the landing lease let go: the first in line has it now and is open."""
@@ -145,7 +150,7 @@ class Queue(RuleBasedStateMachine):
             expected = ["story.cancelled", "phase.transitioned"]
         else:
             self.answer(name) if command == "answer" and me.phase == "blocked" else people.retry(self.db, project, name)
-            me.phase, me.status, me.item, me.due, me.attempts = "build", "open", None, False, 0
+            me.phase, me.status, me.item, me.due, me.attempts, me.aged = "build", "open", None, False, 0, False
             expected = ["story.retried", "phase.transitioned"]
         self.landing_freed(name)
         assert [kind for kind in self.told() if kind != "issue.answered"] == expected
@@ -179,10 +184,10 @@ class Queue(RuleBasedStateMachine):
         for me in self.stories.values():
             me.due = me.status == "timed"
 
-    @precondition(lambda self: self.any("open"))
+    @precondition(lambda self: any(s.status == "open" and not s.aged for s in self.stories.values()))
     @rule(data=st.data())
     def grows_old(self, data: st.DataObject) -> None:
-        name = self.some(data, "open")
+        name = data.draw(st.sampled_from([n for n, s in self.stories.items() if s.status == "open" and not s.aged]))
         self.lane.execute("UPDATE work_items SET deadline_at = now() - interval '10 hours' WHERE story_id = %s", name)
         self.stories[name].aged = True
 
@@ -193,14 +198,14 @@ class Queue(RuleBasedStateMachine):
         claimed = self.lane.claim(count, worker)
         for item in claimed:
             name, me = item.story_id, self.stories[item.story_id]
-            assert self.startable(name) or me.aged, f"{name} could not start"
+            assert self.startable(name), f"{name} could not start"
             assert item.fence > me.fence
             me.status, me.item, me.holds, me.due, me.fence, me.aged = "leased", item, True, False, item.fence, False
         for me in self.stories.values():
             if me.due:
                 me.status, me.due = "open", False
         if len(claimed) < count:
-            assert [n for n in self.stories if self.startable(n)] == []
+            assert [n for n in self.stories if self.startable(n) and not self.reserved(n)] == []
             assert self.lane.query("SELECT story_id FROM work_items WHERE state = 'ready'") == []
         assert self.told() == ["item.claimed"] * len(claimed)
 

@@ -536,7 +536,12 @@ def test_an_ended_step_is_not_mistaken_for_the_next_of_its_keeper(steps: Steps, 
 @pytest.mark.parametrize("ending", ["kill -9 $PPID", "sleep 300"], ids=["keeper killed", "timed out"])
 def test_a_keeper_that_may_be_hurt_takes_no_other_step(steps: Steps, ending: str) -> None:
     seen: list[Identity] = []
-    steps(ending, timeout=0.5, started=seen.append)
+
+    def note(identity: Identity) -> None:
+        seen.append(identity)
+        (steps.folder / "go").touch()
+
+    steps(f"until test -e go; do sleep 0.01; done; {ending}", timeout=3, started=note)
     assert steps("exit 3", started=seen.append).exit_code == 3
     assert seen[0].keeper != seen[-1].keeper
 

@@ -1,5 +1,6 @@
-"""A lying agent as data, the scene it lies in, and what must be true after it was stopped."""
+"""An agent as data, lying or honest, the scene it plays in, and what must be true afterwards."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,8 +18,9 @@ PYTEST = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {python()} -m pytest -q {NO_PYTEST_C
 OWN_RUN = "own-run"
 
 PRELUDE = '''
-import textwrap
+import signal, textwrap
 HERE, REPO, OUTSIDE = pathlib.Path.cwd(), pathlib.Path({repo!r}), pathlib.Path({outside!r})
+RUN = pathlib.Path(os.environ["DAMASCUS_BRIEF"]).parent
 TEST = "from m import value\\n\\n\\ndef test_REQ_001_value():\\n    assert value() == 42\\n"
 
 
@@ -67,6 +69,11 @@ class Scene:
         """What a planted hook or a late process would write."""
         return self.outside / "marker"
 
+    @property
+    def first_commit(self) -> str:
+        """Where main was before any agent came."""
+        return self.yard.git("rev-list", "--max-parents=0", "main")
+
     @cached_property
     def forge(self) -> Forge:
         return self.yard.tools().forge
@@ -96,15 +103,16 @@ def nothing_more(_: Scene) -> None:
 
 
 @dataclass(frozen=True)
-class Lie:
-    """`does` and `stopped_by` are the words of docs/lying-agents.md.
+class Tale:
+    """What an agent does, and the verdict that must come of it.
 
+    `does` and `because` (what stops a lie, what lets honest work through) are the words of docs/lying-agents.md.
     `fools` promises that the agent's own run of the Test Command, in its workspace, is green: the lie is a real one.
     """
 
     name: str
     does: str
-    stopped_by: str
+    because: str
     verdict: str
     body: str
     scope: Sequence[str] = SCOPE
@@ -116,9 +124,13 @@ class Lie:
     acceptance: bytes | None = None
     fools: bool = False
     meanwhile: Callable[[Yard], None] | None = None
-    unharmed: Callable[[Scene], None] = nothing_more
+    after: Callable[[Scene], None] = nothing_more
 
-    def tell(self, folder: Path, database_url: str) -> Scene:
+    @property
+    def slug(self) -> str:
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    def play(self, folder: Path, database_url: str) -> Scene:
         """One story, one attempt, one worker, until only a person could go on."""
         yard = Yard(folder, database_url, files={**START, **self.files}, config=self.config)
         scene = Scene(yard, folder / "outside")
@@ -137,6 +149,27 @@ class Lie:
                 self.meanwhile(yard)
 
         return at
+
+
+def assert_landed(scene: Scene) -> None:
+    item, yard = scene.item(), scene.yard
+    pull = scene.forge.find_pull(item["branch"])
+    assert item["phase"] == "done"
+    assert item["merged_commit"] == yard.main()
+    assert pull is not None and pull.state == "merged"
+    assert yard.git("status", "--porcelain") == ""
+
+
+def assert_told(scene: Scene, tale: Tale) -> None:
+    """The next attempt reads what was wrong, by git and the tests, not by the agent (D13, D16)."""
+    item = scene.item()
+    feedback = item["last_feedback"]
+    assert item["attempts"] == tale.budget
+    assert feedback["message"]
+    assert bool(feedback["files_changed"]) == (tale.verdict != "nothing_changed")
+    assert bool(feedback["out_of_scope"]) == (tale.verdict == "scope_violation")
+    if tale.verdict == "tests_failed":
+        assert feedback["test_output"]
 
 
 def assert_not_landed(scene: Scene, main: str) -> None:

@@ -1,0 +1,28 @@
+"""docs/lying-agents.md tells every tale that is played, and no other."""
+
+import pytest
+from tests.lying_agents.catalogue import LIES
+from tests.lying_agents.honest import TALES
+from tests.lying_agents.table import tables, written
+
+from damascus.domain.verdict import Verdict
+
+OF_SPEC_AND_WORKER = {Verdict.SPEC_AMBIGUOUS, Verdict.SPEC_WRONG, Verdict.WORKER_CRASH}
+
+
+@pytest.mark.req("W22")
+def test_the_page_has_exactly_these_tables() -> None:
+    assert written()[1] == tables(), "write it anew: python -m tests.lying_agents.table"
+
+
+def test_there_are_enough_and_each_has_its_own_name() -> None:
+    slugs = [tale.slug for tale in (*LIES, *TALES)]
+    assert len(LIES) >= 20
+    assert len({lie.slug for lie in LIES}) == len(LIES)
+    assert len({tale.slug for tale in TALES}) == len(TALES)
+    assert all(slugs)
+
+
+def test_every_verdict_on_an_attempt_is_earned_by_a_lie() -> None:
+    """A verdict that later gates add needs a lie that it stops."""
+    assert {lie.verdict for lie in LIES} == set(Verdict) - OF_SPEC_AND_WORKER - {Verdict.PASSED}
