@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, spec_file
 from tests.yard import Yard, story
 
 SECOND_TRY = """
@@ -126,3 +126,19 @@ def test_a_story_that_nobody_began_has_no_evidence(yard: Yard, cli: Cli) -> None
     assert "no step has been taken yet" in cli("show", "S-1").out
     assert "No snapshots of S-1" in cli("rescue", "list", "S-1").out
     assert "none yet" in cli("stats").out
+
+
+IN_A_FOLDER = """
+pathlib.Path("pkg/s1.py").write_text("def value():\\n    return 42\\n")
+pathlib.Path("tests/test_s1.py").write_text(
+    "from pkg.s1 import value\\n\\n\\ndef test_REQ_001_value():\\n    assert value() == 42\\n")
+"""
+
+
+@pytest.mark.req("D6")
+def test_a_folder_that_was_written_without_its_slash_is_the_storys_to_write(yard: Yard, cli: Cli) -> None:
+    """docs/spec.md promises it, so the scope that judges is the row's, not the one of the frozen text."""
+    yard.commit({"pkg/__init__.py": ""}, "a folder")
+    assert cli("add", spec_file(yard, "S-1", scope=["pkg", "tests/test_s1.py"])).code == 0
+    yard.work(yard.agent(IN_A_FOLDER))
+    assert yard.item("S-1")["phase"] == "done", yard.questions()

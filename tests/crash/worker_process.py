@@ -59,6 +59,7 @@ class Orders:
 
 
 def main(orders: Orders) -> None:
+    os.setsid()  # so that a test can kill it together with the git that it runs
     log = os.open(orders.folder / f"worker-{os.getpid()}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, 1)
     os.dup2(log, 2)

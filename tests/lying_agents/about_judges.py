@@ -1,6 +1,6 @@
 """Agents that try to change what judges them: what the runner reads, the place, the rules, and who looks later."""
 
-from tests.lying_agents.tale import PYTEST, SCOPE, Tale, Scene, no_trace
+from tests.lying_agents.tale import PYTEST, SCOPE, Scene, Tale, no_trace
 from tests.yard import CONFIG, Yard, python
 
 IN_TESTS = ("m.py", "tests/")

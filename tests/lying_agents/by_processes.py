@@ -1,6 +1,6 @@
 """Agents that lie by what they run: later, louder, or against whoever started them."""
 
-from tests.lying_agents.tale import Tale, Scene, no_trace
+from tests.lying_agents.tale import Scene, Tale, no_trace
 
 
 def it_ran_and_was_ended(scene: Scene) -> None:

@@ -5,7 +5,7 @@ from tests.lying_agents.in_git import HOOKS
 from tests.lying_agents.tale import PYTEST, SCOPE, Scene, Tale, no_trace
 
 SUITE = f"{PYTEST} tests"
-NOTHING_NEW = {"requirements": {}}
+NOTHING_NEW: dict[str, dict[str, str]] = {"requirements": {}}
 
 
 def repaired(scene: Scene) -> None:

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.lying_agents.tale import STORY, Tale, Scene, no_trace
+from tests.lying_agents.tale import STORY, Scene, Tale, no_trace
 
 HOOKS = (
     "reference-transaction", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "post-receive",
@@ -60,6 +60,13 @@ def hooks_did_not_run(scene: Scene) -> None:
         assert scene.marker.exists(), f"the hook in {folder} is a dud"
         scene.marker.unlink()
         plain_git(scene, folder, "-c", "core.hooksPath=/dev/null", "update-ref", "-d", "refs/damascus/control")
+
+
+def nested_files_are_files(scene: Scene) -> None:
+    [row] = scene.yard.query("SELECT output FROM journal WHERE step = 'implement'")
+    listing = scene.yard.project.mirror.listing(row["output"]["commit"])
+    assert "vendor/lib/code.py" in listing.files
+    assert not listing.gitlinks
 
 
 LIES = (
@@ -178,7 +185,7 @@ LIES = (
         git("-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "-qm", "nested", cwd="vendor/lib")
         """,
         scope=("m.py", "tests/test_m.py", "vendor/"),
-        after=lambda scene: nested_files_are_files(scene),
+        after=nested_files_are_files,
     ),
     Tale(
         "points at another repository",
@@ -202,10 +209,3 @@ LIES = (
         scope=("m.py", "tests/"),
     ),
 )
-
-
-def nested_files_are_files(scene: Scene) -> None:
-    [row] = scene.yard.query("SELECT output FROM journal WHERE step = 'implement'")
-    listing = scene.yard.project.mirror.listing(row["output"]["commit"])
-    assert "vendor/lib/code.py" in listing.files
-    assert not listing.gitlinks

@@ -8,9 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
-
 from damascus.domain.ports import Forge
+from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
 
 STORY = "S-1"
 SCOPE = ("m.py", "tests/test_m.py")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.lying_agents.honest import TALES
 from tests.lying_agents.tale import Tale, assert_landed
 

@@ -6,6 +6,7 @@ The table of docs/lying-agents.md is the same list.
 from pathlib import Path
 
 import pytest
+
 from tests.lying_agents.catalogue import LIES
 from tests.lying_agents.tale import Tale, assert_not_landed, assert_told
 

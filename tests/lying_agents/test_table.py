@@ -1,11 +1,11 @@
 """docs/lying-agents.md tells every tale that is played, and no other."""
 
 import pytest
+
+from damascus.domain.verdict import Verdict
 from tests.lying_agents.catalogue import LIES
 from tests.lying_agents.honest import TALES
 from tests.lying_agents.table import tables, written
-
-from damascus.domain.verdict import Verdict
 
 OF_SPEC_AND_WORKER = {Verdict.SPEC_AMBIGUOUS, Verdict.SPEC_WRONG, Verdict.WORKER_CRASH}
 

@@ -1,6 +1,6 @@
 """Agents that lie with files: links that leave, names and sizes that nobody expects, a folder that is none."""
 
-from tests.lying_agents.tale import SCOPE, Tale, Scene
+from tests.lying_agents.tale import SCOPE, Scene, Tale
 
 
 def nothing_went_out(scene: Scene) -> None:

@@ -21,6 +21,8 @@ from damascus.agents.handover import hand_over, read_report
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
+from damascus.system.masking import mask_file, masked
+from damascus.system.output import stderr_log
 
 PASSED_ON = re.compile(r"LANG|LC_[A-Z]+|TMPDIR|TZ")
 OURS = {"DAMASCUS_HOME", "DAMASCUS_DATABASE_URL"}
@@ -52,13 +54,15 @@ class CommandAgent:
             log_limit=watch.log_limit,
             merge_stderr=False,
         )
+        for log in (watch.transcript, stderr_log(watch.transcript)):
+            mask_file(log, watch.env.values())
         return AgentRun(
             exit_code=done.exit_code,
             timed_out=done.timed_out,
             stopped=done.stopped,
             report=read_report(watch.report_file),
             transcript=str(watch.transcript),
-            tail=done.tail,
+            tail=masked(done.tail, watch.env.values()),
             seconds=done.seconds,
         )
 

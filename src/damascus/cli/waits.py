@@ -21,7 +21,9 @@ def step_of(facts: Facts) -> str:
     if last is None:
         return "at its beginning"
     when = clock(last["started_at"] if last["status"] == "intent" else last["done_at"], facts.row.read_at)
-    return f"in step {last['step']} since {when}" if last["status"] == "intent" else f"past step {last['step']} ({when})"
+    return (
+        f"in step {last['step']} since {when}" if last["status"] == "intent" else f"past step {last['step']} ({when})"
+    )
 
 
 def waiting(facts: Facts, alive: list[Worker]) -> list[str]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from damascus.stacks.junit import SIZE_LIMIT
 from damascus.stacks.locate import Locator
 from damascus.stacks.reports import count
 from damascus.system import process
+from damascus.system.masking import mask_file, masked
 
 KEPT = 256
 READ_BACK = 1_000_000
@@ -128,7 +130,8 @@ class CleanRunner:
         )
         if finished.stopped:
             raise Stopping
-        return _result(job, place, finished)
+        mask_file(job.log, wanted.values())
+        return _result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The journal of a run: what each step was given and what it returned, first writer wins."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -51,7 +51,7 @@ def write_done(c: Connection, item: Item, done: Done) -> None:
     params = {
         "input": Jsonb(storable(done.input)),
         "output": Jsonb(storable(done.output)),
-        "started_at": done.started_at,
+        "ago": datetime.now(UTC) - done.started_at,  # not when: this worker's clock may be wrong by minutes
     }
     c.execute(sql("journal_done"), _where(item, done.step, done.key) | params)
     if item.rescues:

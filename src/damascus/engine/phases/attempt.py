@@ -23,10 +23,10 @@ from damascus.engine.run import Run
 from damascus.git.mirror import Mirror
 from damascus.git.workspaces import Workspace
 from damascus.store.db import sql
+from damascus.store.journal import left_processes
 
 MANY = 200
 """So many changed files that they are looked up in one listing."""
-from damascus.store.journal import left_processes
 
 
 class Prepared(BaseModel):

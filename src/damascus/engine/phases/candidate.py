@@ -20,7 +20,7 @@ from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
-from damascus.engine.phases.attempt import Made, candidate_of
+from damascus.engine.phases.attempt import Made, candidate_of, passed_on
 from damascus.engine.run import Run
 from damascus.git.mirror import Conflicted
 from damascus.store.journal import older_push_intent
@@ -252,8 +252,9 @@ def ci_jobs(run: Run, spec: Spec, commit: Sha, onto: Sha) -> dict[str, Job]:
     config = run.tools.read_config(onto)
     commands = config.ci.jobs or {"test": spec.test_command}
     tree = run.tools.mirror.tree(commit)
+    limit, env = config.test.timeout_seconds, passed_on(config.workspace.env)
     return {
-        name: Job(tree, command, config.test.timeout_seconds, f"ci-{name}", run.folder / f"ci-{name}.log")
+        name: Job(tree, command, limit, f"ci-{name}", run.folder / f"ci-{name}.log", env)
         for name, command in commands.items()
     }
 

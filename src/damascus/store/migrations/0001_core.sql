@@ -373,12 +373,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
-    -- In a row means inside one step: a step that was finished since the last rescue starts the count anew.
-    UPDATE work_items SET fence = fence + 1, state = 'ready', updated_at = now(),
-           rescues = CASE WHEN EXISTS (
-               SELECT 1 FROM journal j WHERE j.item_id = p_item AND j.status = 'done' AND j.done_at > (
-                   SELECT max(e.created_at) FROM events_outbox e WHERE e.item_id = p_item AND e.kind = 'item.rescued'))
-               THEN 1 ELSE rescues + 1 END
+    UPDATE work_items SET fence = fence + 1, rescues = rescues + 1, state = 'ready', updated_at = now()
      WHERE id = p_item RETURNING * INTO c;
     INSERT INTO events_outbox (project_id, item_id, kind, body)
         VALUES (c.project_id, c.id, 'item.rescued',
