@@ -2,15 +2,15 @@
 
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Forge, Job, Push, TestRun
+from damascus.domain.ports import Forge, Push
 from damascus.forges import FORGES
 from damascus.forges.local import LocalForge
+from damascus.gates.evidence import CleanRunner
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.repository import Repository
 from tests.user_repository import UserRepository, candidate, counted_git
@@ -18,24 +18,6 @@ from tests.user_repository import UserRepository, candidate, counted_git
 pytest.register_assert_rewrite("tests.contracts.forge_contract")
 
 from tests.contracts.forge_contract import FENCE, ForgeContract, ForgeWorld  # noqa: E402
-
-
-@dataclass(frozen=True)
-class CleanCheckouts:
-    """An evidence runner of the plainest kind: a fresh checkout, a shell, an exit code."""
-
-    mirror: Mirror
-    folder: Path
-
-    def run(self, job: Job) -> TestRun:
-        place = self.folder / f"checkout-{len(list(self.folder.iterdir()))}"
-        self.mirror.checkout(job.tree, place)
-        told = {"command": job.command, "tree": job.tree, "log": str(job.log)}
-        try:
-            done = subprocess.run(job.command, shell=True, cwd=place, timeout=job.timeout, capture_output=True)
-        except subprocess.TimeoutExpired:
-            return TestRun(exit_code=None, timed_out=True, seconds=job.timeout, **told)
-        return TestRun(exit_code=done.returncode, **told)
 
 
 class LocalWorld(ForgeWorld):
@@ -50,7 +32,7 @@ class LocalWorld(ForgeWorld):
 
     def another_worker(self) -> Forge:
         mirror = Mirror.open(self.mirror.path, str(self.user.top))
-        runner = CleanCheckouts(mirror, self.logs)
+        runner = CleanRunner(mirror, self.logs / "checkouts")
         return LocalForge(mirror, Repository.discover(self.user.top), "main", runner, "my calc")
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:

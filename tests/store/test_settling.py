@@ -1,0 +1,220 @@
+"""A settle is one transaction: row, lease, scope, journal and events together or not at all."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+from tests.store.lane import Lane
+
+from damascus.domain import policy
+from damascus.domain.feedback import Conflict, VerdictFeedback
+from damascus.domain.item import Item
+from damascus.domain.outcome import Advance, Landed, NeedsPerson, Rejected, Transient, Wait
+from damascus.domain.verdict import Phase, Verdict
+from damascus.store import journal, people, settle
+from damascus.store.db import Database
+
+NASTY = "NUL \0, half a character \ud83d, a bell \a, é and \U0001f600"
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def lane(db: Database) -> Lane:
+    return Lane(db)
+
+
+@pytest.fixture
+def item(lane: Lane) -> Item:
+    lane.add("S")
+    return lane.claim_one()
+
+
+# ── events ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("D11")
+def test_a_settle_that_fails_leaves_no_event_and_changes_nothing(lane: Lane, item: Item) -> None:
+    """The database refuses `review` without a pull request: nothing of that transaction stays."""
+    before = lane.row("S"), lane.events("S")
+    done = journal.Done("ci", "", NOW, {"x": 1}, events=(("ci.finished", {}),))
+    to = policy.decide(item, Advance(Phase.REVIEW), NOW)
+    with pytest.raises(psycopg.errors.CheckViolation):
+        settle.settle(lane.db, item, to, dones=[done])
+    assert (lane.row("S"), lane.events("S")) == before
+    assert lane.query("SELECT * FROM journal") == []
+    assert lane.violations() == []
+    lane.review(item)  # the worker still holds it and may go on
+
+
+@pytest.mark.req("D11")
+def test_the_events_of_a_story_from_claim_to_main_in_order(lane: Lane, item: Item) -> None:
+    lane.settle(item, Rejected(Verdict.TESTS_FAILED, VerdictFeedback(message="red")))
+    item = lane.review(lane.claim_one())
+    lane.land(item)
+    assert lane.events("S") == [
+        "story.added", "item.claimed", "attempt.rejected", "item.claimed", "phase.transitioned", "phase.transitioned",
+        "story.landed",
+    ]  # fmt: skip
+
+
+@pytest.mark.req("D11", "D20")
+def test_an_effect_is_told_once_however_often_it_is_settled(lane: Lane, item: Item) -> None:
+    """A transaction whose answer was lost runs again: the fence finds that it was done."""
+    from damascus.domain.errors import Fenced
+
+    to = policy.decide(item, Landed("c" * 40, "reachable", {"pr_url": "local#1"}), NOW)
+    settle.settle(lane.db, item, to)
+    with pytest.raises(Fenced):
+        settle.settle(lane.db, item, to)
+    assert lane.events("S").count("story.landed") == 1
+
+
+# ── what a row can hold ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("T6")
+def test_whatever_an_agent_printed_can_be_stored(lane: Lane, item: Item) -> None:
+    """⚑ PostgreSQL refuses NUL in text and jsonb; one stray byte must not rescue a story for ever."""
+    feedback = VerdictFeedback(
+        message=NASTY, test_output=NASTY, failing_tests=[NASTY], files_changed=[NASTY], claims={NASTY: [NASTY, {"a": NASTY}]},
+        conflict=Conflict(conflicting_files=[NASTY], their_sha="0" * 40, details=NASTY),
+    )  # fmt: skip
+    done = journal.Done("implement", NASTY, NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"x": NASTY}),))
+    lane.db.run(lambda c: journal.write_intent(c, item, "implement", NASTY, {"in": NASTY}))
+    to = policy.decide(item, Rejected(Verdict.TESTS_FAILED, feedback), NOW)
+    settle.settle(lane.db, item, to, dones=[done], record={"step": "red", "line": NASTY, "progress": {"x": NASTY}})
+    stored = lane.claim_one().last_feedback
+    assert stored is not None and "\0" not in str(stored) and "é and \U0001f600" in stored.message
+
+
+@pytest.mark.parametrize("kind", ["question", "wait", "transient", "exhausted"])
+def test_nasty_text_in_a_question_a_wait_or_a_reason_can_be_stored(lane: Lane, item: Item, kind: str) -> None:
+    outcome = {
+        "question": NeedsPerson(None, NASTY, (NASTY,), VerdictFeedback(message=NASTY)),
+        "wait": Wait("dirty", NASTY, timedelta(seconds=10), NASTY),
+        "transient": Transient(NASTY),
+        "exhausted": Rejected(Verdict.TESTS_FAILED, VerdictFeedback(message=NASTY)),
+    }[kind]
+    lane.settle(replace(item, budget_cycles=1), outcome)
+    assert lane.row("S")["state"] in ("waiting", "resting")
+    assert lane.violations() == []
+
+
+# ── the journal ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("D20")
+def test_the_journal_is_kept_by_run(lane: Lane, item: Item) -> None:
+    """⚑ Keyed by attempt, rework without a burnt attempt returns the old result."""
+    lane.db.run(lambda c: journal.write_done(c, item, journal.Done("push", "", NOW, {"commit": "old"})))
+    assert journal.load(lane.db, item)["push", ""].output == {"commit": "old"}
+    people.retry(lane.db, lane.project.id, "S")
+    again = lane.claim_one()
+    assert (again.attempts, journal.load(lane.db, again)) == (item.attempts, {})
+    lane.settle(again, Rejected(Verdict.NO_PR, VerdictFeedback()))
+    assert journal.load(lane.db, lane.claim_one()) == {}
+
+
+@pytest.mark.req("D20")
+def test_a_rescue_and_a_transient_retry_go_on_with_the_same_run(lane: Lane, item: Item) -> None:
+    lane.db.run(lambda c: journal.write_done(c, item, journal.Done("prepare", "", NOW, {"base": "b"})))
+    lane.expire(item)
+    lane.rescue()
+    heir = lane.claim_one()
+    assert ("prepare", "") in journal.load(lane.db, heir)
+    lane.settle(heir, Transient("x"))
+    lane.execute("UPDATE work_items SET not_before = now()")
+    assert ("prepare", "") in journal.load(lane.db, lane.claim_one())
+
+
+@pytest.mark.req("D20")
+def test_the_first_result_of_a_step_stays(lane: Lane, item: Item) -> None:
+    for n in (1, 2):
+        lane.db.run(lambda c, n=n: journal.write_intent(c, item, "push", "k", {"n": n}))  # type: ignore[misc]
+    assert journal.load(lane.db, item)["push", "k"].input == {"n": 2}
+    for n in (1, 2):
+        lane.db.run(lambda c, n=n: journal.write_done(c, item, journal.Done("push", "k", NOW, {"n": n})))  # type: ignore[misc]
+    lane.db.run(lambda c: journal.write_intent(c, item, "push", "k", {"n": 3}))
+    entry = journal.load(lane.db, item)["push", "k"]
+    assert (entry.status, entry.output) == ("done", {"n": 1})
+
+
+# ── counters and series in the row ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("T2", "T3")
+def test_a_transient_series_in_the_row_and_its_end_after_24_hours(lane: Lane, item: Item) -> None:
+    lane.settle(item, Transient("forge: connection refused"))
+    row = lane.row("S")
+    assert (row["phase"], row["attempts"], row["last_verdict"], row["series_count"]) == ("build", 0, None, 1)
+    assert 0 < (row["not_before"] - row["updated_at"]).total_seconds() < 1.5
+    assert lane.query("SELECT * FROM human_issues") == [] and lane.claim() == []
+    lane.execute("UPDATE work_items SET series_since = now() - interval '25 hours', not_before = now()")
+    lane.settle(lane.claim_one(), Transient("forge: connection refused"))
+    assert lane.row("S")["phase"] == "blocked"
+    [issue] = lane.query("SELECT question FROM human_issues")
+    assert "over 24 h" in issue["question"] and "connection refused" in issue["question"]
+    people.retry(lane.db, lane.project.id, "S")
+    again = lane.claim_one()
+    lane.settle(again, Transient("x"))
+    assert (lane.row("S")["phase"], lane.row("S")["series_count"]) == ("build", 1)
+
+
+@pytest.mark.req("D15")
+def test_no_attempt_after_the_budget(lane: Lane, item: Item) -> None:
+    for n in range(5):
+        lane.settle(item, Rejected(Verdict.TESTS_FAILED, VerdictFeedback(failing_tests=[str(n)])))
+        claimed = lane.claim()
+        item = claimed[0] if claimed else item
+    row = lane.row("S")
+    assert (row["phase"], row["attempts"], lane.claim()) == ("blocked", 5, [])
+    assert lane.events("S").count("item.claimed") == 5 and lane.events("S").count("blocked.exhausted") == 1
+    [issue] = lane.query("SELECT * FROM human_issues")
+    assert "5 of 5 tries" in issue["question"] and "tests_failed" in issue["question"] and len(issue["options"]) == 3
+
+
+# ── what the database itself refuses ──────────────────────────────────────────────────────────────────
+
+FORBIDDEN = {
+    "review without a pull": ("phase = 'review', state = 'ready'", "review_needs_a_pull"),
+    "merge without a pull": ("phase = 'merge', state = 'ready'", "review_needs_a_pull"),
+    "done without a pull": ("phase = 'done', state = 'resting', merged_commit = 'c'", "review_needs_a_pull"),
+    "done without a commit": ("phase = 'done', state = 'resting', pr_url = 'x'", "done_means_landed"),
+    "blocked without a way back": ("phase = 'blocked', state = 'resting'", "blocked_resumes_somewhere"),
+    "a way back without being blocked": ("state = 'ready', resume_phase = 'build'", "blocked_resumes_somewhere"),
+    "waiting for nothing": ("state = 'waiting'", "waiting_names_its_reason"),
+    "a reason without waiting": ("state = 'ready', wait_kind = 'ci'", "waiting_names_its_reason"),
+    "done but not resting": ("phase = 'done', state = 'ready', pr_url = 'x', merged_commit = 'c'", "resting_phases"),
+    "resting but not finished": ("state = 'resting'", "resting_phases"),
+    "an unknown phase": ("phase = 'celebrating'", "work_items_phase_check"),
+    "an unknown state": ("state = 'asleep'", "work_items_state_check"),
+    "a budget of nothing": ("budget_cycles = 0", "budget_cycles"),
+    "a priority of five": ("priority = 5", "priority"),
+}
+
+
+@pytest.mark.req("D10")
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_the_database_itself_refuses(lane: Lane, item: Item, name: str) -> None:
+    change, constraint = FORBIDDEN[name]
+    with pytest.raises(psycopg.errors.CheckViolation, match=constraint):
+        lane.execute(f"UPDATE work_items SET {change}")
+
+
+@pytest.mark.req("D17")
+def test_the_database_itself_refuses_two_stories_on_one_file(lane: Lane, item: Item) -> None:
+    lane.add("other")
+    with pytest.raises(psycopg.errors.ExclusionViolation, match="two_stories_never_touch_the_same_files"):
+        lane.execute(
+            "INSERT INTO active_scopes SELECT (SELECT id FROM work_items WHERE story_id = 'other'), span FROM active_scopes"
+        )
+
+
+def test_the_database_itself_refuses_a_story_twice_whatever_its_case(lane: Lane, item: Item) -> None:
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        lane.execute(
+            "INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, spec, spec_hash, spec_path,"
+            " branch) SELECT project_id, project, repo_id, 's', title, phase, 'ready', spec, spec_hash, spec_path, branch"
+            " FROM work_items"
+        )
