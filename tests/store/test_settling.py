@@ -80,8 +80,8 @@ def test_whatever_an_agent_printed_can_be_stored(lane: Lane, item: Item) -> None
         message=NASTY, test_output=NASTY, failing_tests=[NASTY], files_changed=[NASTY], claims={NASTY: [NASTY, {"a": NASTY}]},
         conflict=Conflict(conflicting_files=[NASTY], their_sha="0" * 40, details=NASTY),
     )  # fmt: skip
-    done = journal.Done("implement", NASTY, NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"x": NASTY}),))
-    lane.db.run(lambda c: journal.write_intent(c, item, "implement", NASTY, {"in": NASTY}))
+    done = journal.Done("implement", "", NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"x": NASTY}),))
+    lane.db.run(lambda c: journal.write_intent(c, item, "implement", "", {"in": NASTY}))
     to = policy.decide(item, Rejected(Verdict.TESTS_FAILED, feedback), NOW)
     settle.settle(lane.db, item, to, dones=[done], record={"step": "red", "line": NASTY, "progress": {"x": NASTY}})
     stored = lane.claim_one().last_feedback

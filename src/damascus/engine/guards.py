@@ -1,7 +1,15 @@
-"""Before a slot is filled: is there room for another story on this machine?"""
+"""Is there room on this machine: for another story before a slot is filled, for its agent while it works?"""
 
 import shutil
 from pathlib import Path
+
+
+FULL = 100_000
+"""With fewer bytes free than this, whatever failed may have failed for want of them."""
+
+
+def disk_is_full(folder: Path) -> bool:
+    return shutil.disk_usage(folder).free < FULL
 
 
 def disk_guard(folder: Path, reserve_mb: int) -> str | None:

@@ -38,7 +38,9 @@ def no_facts(_: Any) -> dict[str, object]:
 
 
 def reported(body: dict[str, object]) -> dict[str, object]:
-    return {"milestone": body["milestone"], "line": body["line"]}
+    """The worker record's columns of a milestone's event."""
+    progress = {key: value for key, value in body.items() if key not in ("milestone", "line")}
+    return {"milestone": body["milestone"], "line": body["line"], "progress": progress}
 
 
 class Run:
@@ -90,6 +92,7 @@ class Run:
         events: Callable[[M], tuple[Event, ...]] = no_events,
         facts: Callable[[M], dict[str, object]] = no_facts,
         begins: Callable[[], tuple[Event, ...]] = tuple,
+        progress: Callable[[M], dict[str, object]] = no_facts,
     ) -> M:
         """A step that changes something outside: intent, effect, done."""
         done = self.result(step, returns, key)
@@ -105,7 +108,7 @@ class Run:
         result = do(given)
         self.tools.boundary(step, "after_effect")
         entry = journal.Done(step, key, started, result.model_dump(mode="json"), given, events(result))
-        self._commit(lambda c: self._finish(c, entry, facts(result)))
+        self._commit(lambda c: self._finish(c, entry, facts(result), progress(result)))
         self._entries[(step, key)] = journal.Entry(step, key, "done", self.item.fence, given, entry.output)
         self.tools.boundary(step, "after_done")
         return result
@@ -128,11 +131,11 @@ class Run:
         """Add to an intent what is known only once the effect has begun (an agent's process)."""
         self._commit(lambda c: journal.write_intent(c, self.item, step, key, more))
 
-    def reach(self, milestone: Milestone, line: str) -> tuple[Event, ...]:
-        """The event of a new milestone, checked against the table of allowed moves (W3)."""
+    def reach(self, milestone: Milestone, line: str, **progress: object) -> tuple[Event, ...]:
+        """The event of a new milestone, checked against the table of allowed moves (W3), with its progress (W14)."""
         known, self.milestone = self.milestone, milestones.checked(self.milestone, milestone)
         again = known == milestone and milestone == Milestone.WORKING
-        return () if again else (("milestone.changed", {"milestone": milestone.value, "line": line}),)
+        return () if again else (("milestone.changed", {"milestone": milestone.value, "line": line, **progress}),)
 
     def start_over(self, reason: str) -> tuple[Event, ...]:
         """A candidate that was DONE must be pushed again: this worker's contract ends, a new one begins (W3)."""
@@ -185,8 +188,12 @@ class Run:
             if kind == "milestone.changed":
                 write_record(c, self.item.id, {**reported(body), "step": step})
 
-    def _finish(self, c: Connection, entry: journal.Done, facts: dict[str, object]) -> None:
+    def _finish(
+        self, c: Connection, entry: journal.Done, facts: dict[str, object], progress: dict[str, object]
+    ) -> None:
         journal.write_done(c, self.item, entry)
+        if progress:
+            write_record(c, self.item.id, {"progress": progress})
         self._report(c, entry.step, entry.events)
         if "pr_url" in facts:
             c.execute(sql("set_pull"), {"item": self.item.id, "fence": self.item.fence, **facts})

@@ -199,6 +199,10 @@ class Mirror:
         text = message if message.endswith("\n") else message + "\n"
         return self.objects.write_commit(Commit(tree, tuple(parents), identity_now(), text))
 
+    def parent(self, commit: Sha) -> Sha:
+        """A candidate has exactly one."""
+        return self.objects.commit(commit).parents[0]
+
     def message(self, commit: Sha) -> str:
         return self.objects.commit(commit).message
 

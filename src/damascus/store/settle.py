@@ -8,7 +8,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from damascus.domain.feedback import storable
+from damascus.domain.feedback import clean, storable
 from damascus.domain.item import Item
 from damascus.domain.policy import Transition
 from damascus.store import journal, leases, rows
@@ -58,18 +58,23 @@ def _columns(item: Item, to: Transition, keep: bool) -> dict[str, Any]:
         "attempts": to.attempts,
         "verdict": to.verdict.value if to.verdict else None,
         "feedback": Jsonb(storable(to.feedback.model_dump(mode="json"))) if to.feedback else None,
-        "signature": to.failure_signature,
+        "signature": _text(to.failure_signature),
         "streak": to.failure_streak,
         "series_since": to.series_since,
         "series_count": to.series_count,
         "series_ended": to.series_ended,
         "wait_kind": to.wait_kind,
-        "wait_key": to.wait_key,
+        "wait_key": _text(to.wait_key),
         "not_before": to.not_before,
         "resume": to.resume_phase.value if to.resume_phase else None,
         "new_run": int(to.new_run),
     }
     return columns | {name: to.facts.get(name) for name in FACTS}
+
+
+def _text(value: str | None) -> str | None:
+    """Paths and messages may hold what no text column takes."""
+    return None if value is None else clean(value)
 
 
 def _leave(c: Connection, item: Item, to: Transition, keep: bool) -> None:
@@ -95,7 +100,8 @@ def _record(c: Connection, item: Item, to: Transition, record: dict[str, object]
 
 
 def write_record(c: Connection, item_id: int, record: dict[str, object]) -> None:
-    columns = {"step": None, "substate": None, "milestone": None, "line": None, "progress": None} | record
+    known = {name: storable(value) for name, value in record.items()}
+    columns = {"step": None, "substate": None, "milestone": None, "line": None, "progress": None} | known
     if columns["progress"] is not None:
         columns["progress"] = Jsonb(columns["progress"])
     c.execute(sql("worker_record"), {"item": item_id, **columns})
@@ -106,5 +112,6 @@ def _ask(c: Connection, item: Item, to: Transition) -> None:
         return
     q = to.question
     params = {"project": item.project_id, "item": item.id, "owner": q.owner}
-    c.execute(sql("open_issue"), params | {"question": q.question, "options": list(q.options)})
+    asked = {"question": clean(q.question), "options": [clean(option) for option in q.options]}
+    c.execute(sql("open_issue"), params | asked)
     journal.write_events(c, item.project_id, item.id, (("issue.opened", {"question": q.question}),))

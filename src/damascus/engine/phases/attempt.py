@@ -18,6 +18,7 @@ from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import briefs, judging, milestones
+from damascus.engine.guards import disk_is_full
 from damascus.engine.judging import Judged
 from damascus.engine.run import Run
 from damascus.git.mirror import Mirror
@@ -130,6 +131,7 @@ def implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
         lambda _: _implement(run, spec, prepared),
         intent=lambda: {"role": "code-implementer", "attempt": run.item.attempts + 1},
         events=_told,
+        progress=lambda made: {"files_modified": len(made.files_changed)},
         begins=lambda: (
             ("agent.started", {"role": "code-implementer", "attempt": run.item.attempts + 1}),
             *_working(run),
@@ -141,7 +143,10 @@ def _working(run: Run) -> tuple[Event, ...]:
     """An attempt that repairs a red CI stays FIXING_CI until it is pushed."""
     if run.milestone == Milestone.FIXING_CI:
         return ()
-    return run.reach(Milestone.WORKING, milestones.working_line(run.item.title))
+    estimate = len(run.item.file_scope)
+    return run.reach(
+        Milestone.WORKING, milestones.working_line(run.item.title), files_modified=0, estimated_files=estimate
+    )
 
 
 def _told(made: Made) -> tuple[Event, ...]:
@@ -160,6 +165,8 @@ def _implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
         raise Stopping
     if done.exit_code == AGENT_UNAVAILABLE:
         raise TransientError("the agent says that its provider is unavailable (exit 75)")
+    if done.exit_code != 0 and disk_is_full(workspace.path):
+        raise TransientError(f"the disk was full where the agent worked, and it exited {done.exit_code}")
     return _commit(run, workspace, done)
 
 

@@ -162,7 +162,8 @@ def _pushed_events(run: Run, done: Pushed) -> tuple[Event, ...]:
         return ()
     line = milestones.pushed_line(run.item.project, done.commit, run.tools.forge.run_id(Sha(done.commit)))
     body: dict[str, object] = {"commit": done.commit, "branch": run.item.branch}
-    return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line))
+    jobs = len(required_jobs(run, run.tools.mirror.parent(Sha(done.commit))))
+    return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs))
 
 
 def _push_fenced(run: Run, commit: Sha) -> Pushed:
@@ -277,11 +278,14 @@ def _ci(run: Run, spec: Spec, commit: Sha, onto: Sha) -> CiRun:
 def _ci_events(run: Run, ci: CiRun, onto: Sha) -> tuple[Event, ...]:
     required = required_jobs(run, onto)
     body: dict[str, Any] = {"run": ci.run_id, "jobs": {job.name: job.state for job in ci.jobs}, "commit": ci.sha}
+    passed = sum(job.state == "success" for job in ci.jobs)
+    progress: dict[str, object] = {"jobs_passed": passed, "total_jobs": len(ci.jobs)}
     if ci.green(required):
         line, to = milestones.done_line(run.item.project, ci, required), Milestone.DONE
     else:
         line, to = milestones.fixing_line(_red_jobs(ci), "see its log"), Milestone.FIXING_CI
-    return (("ci.finished", body), *run.reach(to, line))
+        progress |= {"diagnosis_complete": True, "fix_applied": False, "verified": False}
+    return (("ci.finished", body), *run.reach(to, line, **progress))
 
 
 def _red_jobs(ci: CiRun) -> str:

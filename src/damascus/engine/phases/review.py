@@ -40,20 +40,26 @@ def _look(run: Run) -> Reviewed:
     """The pull request must exist, be open, and have exactly the candidate as its head."""
     item, forge = run.item, run.tools.forge
     if item.pr_url is None:
-        return Reviewed(problem="the row has no pull request")
+        return Reviewed(problem="the row has no pull request", files=_touched(run))
     pull = forge.find_pull(item.branch)
     if pull is None or pull.state == "closed":
-        return Reviewed(problem=f"the forge has no open pull request for {item.branch}")
+        return Reviewed(problem=f"the forge has no open pull request for {item.branch}", files=_touched(run))
     if pull.state == "merged" and pull.merged_commit:
         return Reviewed(head=pull.merged_commit, files=_files(run, pull))
     if pull.head_sha != item.candidate:
         wrong = f"the pull request's head is {short(pull.head_sha)}, the judged commit {short(item.candidate)}"
-        return Reviewed(problem=wrong)
+        return Reviewed(problem=wrong, files=_touched(run))
     return Reviewed(head=pull.head_sha, files=_files(run, pull))
 
 
 def _files(run: Run, pull: Pull) -> list[str]:
     return [file.path for file in run.tools.forge.diff(pull)]
+
+
+def _touched(run: Run) -> list[str]:
+    """What the attempt changed, where the pull can't tell: the feedback names it all the same (D16)."""
+    base, candidate = run.item.base_commit, run.item.candidate
+    return [file.path for file in run.tools.mirror.changed(base, candidate)] if base and candidate else []
 
 
 def _judge(run: Run, head: Sha) -> Judged:
