@@ -9,6 +9,7 @@ help:  ## this list
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(PY) -m compileall -q src/damascus
 	@touch $@
 
 setup: .venv/ready  ## make .venv with Damascus and its tools

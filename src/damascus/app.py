@@ -36,11 +36,17 @@ class Project:
 
     row: "ProjectRow"
     repository: "Repository"
-    mirror: "Mirror"
     folder: Path
     config: "Config"
     config_notice: str | None
     on_main: bool
+
+    @cached_property
+    def mirror(self) -> "Mirror":
+        """Opened when first asked for: looking at the queue needs none."""
+        from damascus.git.mirror import Mirror
+
+        return Mirror.open(self.folder / "mirror.git", str(self.repository.git_dir))
 
     @property
     def worktrees(self) -> Path:
@@ -111,7 +117,6 @@ class App:
 
     def project(self, start: Path) -> Project:
         """The initialised project of a folder, with the config of its main branch."""
-        from damascus.git.mirror import Mirror
         from damascus.git.repository import Repository
         from damascus.store import projects
 
@@ -123,8 +128,7 @@ class App:
             raise UsageError(f"{repository.top} is not a Damascus project yet. Set it up: damascus init")
         row = self.init_project(start) if row.path != str(repository.top) else row
         folder = self.home / "projects" / str(row.uuid)
-        mirror = Mirror.open(folder / "mirror.git", str(repository.git_dir))
-        return Project(row, repository, mirror, folder, config, notice, on_main)
+        return Project(row, repository, folder, config, notice, on_main)
 
 
 def _config_of(repository: "Repository", environ: Mapping[str, str]) -> "tuple[Config, str | None, bool]":

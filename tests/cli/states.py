@@ -24,7 +24,13 @@ def register(yard: Yard, worker: str = WORKER, slots: int = 2) -> None:
 
 
 def _worker(yard: Yard, worker: str, slots: int) -> dict[str, Any]:
-    return {"id": worker, "host": worker.split(":", maxsplit=1)[0], "pid": int(worker.split(":")[2]), "slots": slots}
+    return {
+        "project": yard.row.id,
+        "id": worker,
+        "host": worker.split(":", maxsplit=1)[0],
+        "pid": int(worker.split(":")[2]),
+        "slots": slots,
+    }
 
 
 def came_to(yard: Yard, item: Item, outcome: Outcome) -> None:

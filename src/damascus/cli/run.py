@@ -119,14 +119,8 @@ def _catch_signals(worker: "Worker") -> Callable[[], None]:
 
 
 def _summary(app: "App", project: "Project", worker: "Worker") -> int:
-    counts = {
-        row["phase"]: row["n"]
-        for row in app.database.run(
-            lambda c: c.execute(
-                "SELECT phase, count(*) AS n FROM work_items WHERE project_id = %s GROUP BY phase", (project.row.id,)
-            ).fetchall()
-        )
-    }
+    found = app.database.all("count_by_phase", project=project.row.id)
+    counts = {row["phase"]: row["n"] for row in found}
     done, blocked = counts.pop("done", 0), counts.get("blocked", 0)
     rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
     say(f"{done} on {project.row.main_branch}" + (f", {rest}." if rest else "."))

@@ -168,7 +168,7 @@ def _rejected(item: Item, outcome: Rejected) -> Transition:
             new_run=True,
             ends_record=item.phase in (Phase.REVIEW, Phase.MERGE),
         )
-    question = Question(f"{why}: {outcome.feedback.message}. What should happen?")
+    question = Question(f"{why}: {outcome.feedback.message.rstrip('. ')}. What should happen?")
     blocked = _blocked(item, (event, stop), question, _resume(item))
     return _with(blocked, attempts, outcome, signature, streak)
 

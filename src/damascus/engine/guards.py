@@ -3,7 +3,6 @@
 import shutil
 from pathlib import Path
 
-
 FULL = 100_000
 """With fewer bytes free than this, whatever failed may have failed for want of them."""
 

@@ -3,6 +3,7 @@
 First stop request: no new claims, agents are stopped and their work saved, leases returned. Second: at once.
 """
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
 from damascus.engine.tools import Tools
 from damascus.store import leases
+from damascus.system.hostid import host_of
 
 POLL = 0.5
 STOP_LIMIT = 10.0
@@ -65,7 +67,7 @@ class Worker:
 
     def run(self, tick: Callable[[], None]) -> None:
         """Work until idle or stopped. `tick` is called a few times a second (the progress display)."""
-        self.tools.db.do("register_worker", id=self.id, host=self.id.split(":")[0], pid=_pid(), slots=self.pace.slots)
+        self._register()
         self._heartbeat.start()
         self.housekeeping.start()
         self.tools.warm()
@@ -92,6 +94,10 @@ class Worker:
             if not claimed or len(self._slots) >= self.pace.slots:
                 self._wake.wait(self.pace.poll)
             self._wake.clear()
+
+    def _register(self) -> None:
+        me = {"id": self.id, "host": host_of(self.id), "pid": os.getpid(), "slots": self.pace.slots}
+        self.tools.db.do("register_worker", project=self.tools.project.id, **me)
 
     def busy(self) -> int:
         return len(self._slots)
@@ -146,9 +152,3 @@ class Worker:
             tick()
             self._wake.wait(0.1)
             self._wake.clear()
-
-
-def _pid() -> int:
-    import os
-
-    return os.getpid()

@@ -139,7 +139,7 @@ def snapshot(
     else:
         params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
         rows = tuple(rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)]))
-    return Snapshot(project.name, rows, counts, tuple(workers(db)))
+    return Snapshot(project.name, rows, counts, tuple(workers(db, project)))
 
 
 def _counts(db: Database, project: ProjectRow, today: datetime) -> dict[str, int]:
@@ -161,8 +161,8 @@ def every_row(db: Database, project: ProjectRow) -> Iterator[StoryRow]:
         yield from rows_of(db, project, ids[start : start + CHUNK])
 
 
-def workers(db: Database) -> list[Worker]:
-    return [Worker(**row) for row in db.all("view_workers")]
+def workers(db: Database, project: ProjectRow) -> list[Worker]:
+    return [Worker(**row) for row in db.all("view_workers", project=project.id)]
 
 
 def story_row(db: Database, project: ProjectRow, story: str) -> StoryRow:

@@ -44,7 +44,7 @@ def facts(db: Database, project: ProjectRow, story: str, *, depth: int = 1) -> F
         issues=views.issues(db, row.id),
         holds=db.all("view_holds", item=row.id),
         dependencies=db.all("view_dependencies", item=row.id),
-        workers=views.workers(db),
+        workers=views.workers(db, project),
         ahead=ahead["n"] if ahead else 0,
         blocker=blocker,
     )

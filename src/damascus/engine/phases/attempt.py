@@ -158,7 +158,7 @@ def _told(made: Made) -> tuple[Event, ...]:
 
 def _implement(run: Run, spec: Spec, prepared: Prepared) -> Made:
     end_leftovers(run)
-    workspace = fresh_workspace(run, spec, prepared)
+    workspace = fresh_workspace(run, prepared)
     done = ask_agent(run, spec, workspace)
     if done.stopped:
         save(run, "implement", Sha(prepared.base))
@@ -178,7 +178,7 @@ def end_leftovers(run: Run) -> None:
         run.tools.end_leftovers(process)
 
 
-def fresh_workspace(run: Run, spec: Spec, prepared: Prepared) -> Workspace:
+def fresh_workspace(run: Run, prepared: Prepared) -> Workspace:
     """Snapshot what is there, then a new folder: the base, with the in-scope files of the work before."""
     spaces, story, base = run.tools.workspaces, run.item.story_id, Sha(prepared.base)
     start = prepared.start
@@ -190,8 +190,7 @@ def fresh_workspace(run: Run, spec: Spec, prepared: Prepared) -> Workspace:
     if start is None:
         workspace = spaces.create(story, base)
     else:
-        assert spec.scope is not None
-        workspace = spaces.recreate(story, base, Sha(start), spec.scope)
+        workspace = spaces.recreate(story, base, Sha(start), Scope(run.item.file_scope))
     run.tools.prepare_checkout(workspace.path)
     return workspace
 
@@ -254,14 +253,14 @@ def message(run: Run) -> str:
 # ── red ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def prove_red(run: Run, spec: Spec, prepared: Prepared, made: Made) -> Judged:
+def prove_red(run: Run, spec: Spec, made: Made) -> Judged:
     """Scope, secrets, weakened tests, and the proof that the new tests fail without the code (D7)."""
     return run.local("red", Judged, lambda: judging.judge(run.tools.gates_before, candidate(run, spec, made)))
 
 
-def candidate(run: Run, spec: Spec, made: Made, red: Judged | None = None) -> Candidate:
+def candidate(run: Run, spec: Spec, made: Made) -> Candidate:
     assert made.commit is not None and made.tree is not None
-    return candidate_of(run, spec, (Sha(made.commit), Sha(made.tree), Sha(made.base)), red)
+    return candidate_of(run, spec, (Sha(made.commit), Sha(made.tree), Sha(made.base)), None)
 
 
 def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged | None) -> Candidate:
@@ -276,7 +275,7 @@ def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged |
         base=base,
         changed=changed,
         spec=spec,
-        scope=spec.scope or Scope(()),
+        scope=Scope(run.item.file_scope),
         config=config,
         read=run.tools.mirror.read if len(changed) < MANY else partial(_read_listed, run.tools.mirror),
         logs=logs,

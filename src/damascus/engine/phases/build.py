@@ -27,7 +27,7 @@ def build(run: Run) -> Outcome:
     if made.rejected is not None:
         return made.rejected
 
-    red = attempt.prove_red(run, spec, prepared, made)
+    red = attempt.prove_red(run, spec, made)
     if red.findings:
         return judging.rejected(run, red, made.files_changed)
 

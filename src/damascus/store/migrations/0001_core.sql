@@ -103,6 +103,7 @@ CREATE UNIQUE INDEX work_items_story ON work_items (project_id, lower(story_id))
 CREATE INDEX work_items_ready ON work_items (project_id, deadline_at, id) WHERE state = 'ready';
 CREATE INDEX work_items_due ON work_items (project_id, not_before) WHERE state = 'waiting' AND not_before IS NOT NULL;
 CREATE INDEX work_items_wait ON work_items (wait_kind, wait_key, deadline_at, id) WHERE state = 'waiting';
+CREATE INDEX work_items_resting ON work_items (project_id, phase, updated_at) WHERE state = 'resting';
 CREATE INDEX work_items_moving ON work_items (project_id) WHERE state = 'leased';
 
 -- A lease is one worker's right to act. No index on expires_at on purpose: heartbeats stay HOT updates.
@@ -180,6 +181,7 @@ CREATE INDEX human_issues_open ON human_issues (project_id, id) WHERE closed_at 
 -- The processes that claim items.
 CREATE TABLE workers (
     id text PRIMARY KEY,
+    project_id bigint REFERENCES projects (id),
     host text NOT NULL,
     pid integer NOT NULL,
     slots integer NOT NULL,

@@ -2,4 +2,4 @@
 SELECT w.id, w.host, w.pid, w.slots, w.started_at,
        (SELECT count(*) FROM leases l WHERE l.worker_id = w.id) AS busy,
        (SELECT bool_or(l.expires_at > clock_timestamp()) FROM leases l WHERE l.worker_id = w.id) AS renews
-  FROM workers w WHERE w.ended_at IS NULL ORDER BY w.started_at DESC LIMIT 1000
+  FROM workers w WHERE w.ended_at IS NULL AND w.project_id = %(project)s::bigint ORDER BY w.started_at DESC LIMIT 1000

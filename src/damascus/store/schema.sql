@@ -1,0 +1,695 @@
+-- Made by `python -m damascus.store.dump` from store/migrations/. Read it; change the migrations.
+
+CREATE TYPE public.scope_span AS RANGE (
+    subtype = text,
+    multirange_type_name = public.scope_span_multirange,
+    collation = pg_catalog."C"
+);
+
+CREATE FUNCTION public.assert_fence(p_item bigint, p_fence bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM 1 FROM leases WHERE item_id = p_item AND fence = p_fence FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'item % is no longer held with fence %', p_item, p_fence USING ERRCODE = 'DM001';
+    END IF;
+END $$;
+
+CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c work_items;
+    blocker bigint;
+    got integer := 0;
+    seen integer := 0;
+    moment timestamptz := clock_timestamp();  -- a variable, so that the index can be used with it
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
+    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
+     WHERE id IN (SELECT id FROM work_items WHERE project_id = p_project AND state = 'waiting'
+                     AND not_before <= moment
+                   ORDER BY not_before LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
+    WHILE got < p_count AND seen < p_look LOOP
+        SELECT * INTO c FROM work_items w WHERE w.project_id = p_project AND w.state = 'ready'
+         ORDER BY w.deadline_at, w.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+        EXIT WHEN NOT FOUND;
+        seen := seen + 1;
+        blocker := NULL;
+        SELECT h.id INTO blocker FROM repo_holds h WHERE h.repo_id = c.repo_id AND h.released_at IS NULL LIMIT 1 FOR SHARE;
+        IF blocker IS NOT NULL THEN
+            UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = c.repo_id::text WHERE id = c.id;
+            PERFORM wake('behind', same_scope(c.spans), 1);
+            CONTINUE;
+        END IF;
+        IF cardinality(c.depends_on) > 0 THEN
+            SELECT d.id INTO blocker FROM work_items d WHERE d.id = ANY (c.depends_on) AND d.phase <> 'done'
+             ORDER BY d.id LIMIT 1 FOR SHARE;
+            IF blocker IS NOT NULL THEN
+                UPDATE work_items SET state = 'waiting', wait_kind = 'dependency', wait_key = blocker::text WHERE id = c.id;
+                PERFORM wake('behind', same_scope(c.spans), 1);
+                CONTINUE;
+            END IF;
+        END IF;
+        IF NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = c.id) THEN
+            blocker := scope_blocker(c);
+            IF blocker IS NOT NULL THEN
+                PERFORM park_for_scope(c, blocker);
+                CONTINUE;
+            END IF;
+            INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
+            DELETE FROM scope_barriers WHERE item_id = c.id;
+        END IF;
+        UPDATE work_items w SET state = 'leased', fence = w.fence + 1, claims = w.claims + 1, updated_at = now(),
+               base_commit = CASE WHEN w.phase = 'build' AND NOT EXISTS (
+                                      SELECT 1 FROM journal j WHERE j.item_id = w.id AND j.run_no = w.run_no)
+                                  THEN coalesce((SELECT r.main_sha FROM repos r WHERE r.id = w.repo_id), w.base_commit)
+                                  ELSE w.base_commit END
+         WHERE w.id = c.id RETURNING w.* INTO c;
+        INSERT INTO leases (item_id, fence, worker_id, expires_at)
+            VALUES (c.id, c.fence, p_worker, clock_timestamp() + p_lease);
+        INSERT INTO worker_records (item_id, worker_id) VALUES (c.id, p_worker)
+            ON CONFLICT (item_id) DO UPDATE SET worker_id = excluded.worker_id, updated_at = now();
+        INSERT INTO events_outbox (project_id, item_id, kind, body)
+            VALUES (c.project_id, c.id, 'item.claimed',
+                    jsonb_build_object('worker', p_worker, 'fence', c.fence, 'phase', c.phase, 'run', c.run_no));
+        got := got + 1;
+        item_id := c.id;
+        looked := seen;
+        RETURN NEXT;
+    END LOOP;
+    item_id := NULL;
+    looked := seen;
+    RETURN NEXT;
+END $$;
+
+CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    wanted scope_span[];
+BEGIN
+    SELECT spans INTO wanted FROM work_items WHERE id = p_item FOR NO KEY UPDATE;
+    DELETE FROM active_scopes WHERE item_id = p_item;
+    DELETE FROM scope_barriers WHERE item_id = p_item;
+    PERFORM wake('scope', p_item::text, 2147483647);
+    PERFORM wake('behind', same_scope(wanted), 1);
+END $$;
+
+CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    made bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
+    INSERT INTO repo_holds (repo_id, reason) VALUES (p_repo, p_reason) RETURNING id INTO made;
+    WITH taken AS (
+        DELETE FROM leases l USING work_items i WHERE i.id = l.item_id AND i.repo_id = p_repo RETURNING l.item_id)
+    UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = p_repo::text, fence = fence + 1,
+           updated_at = now()
+     WHERE id IN (SELECT item_id FROM taken);
+    INSERT INTO events_outbox (project_id, kind, body)
+        VALUES (p_project, 'repo.held', jsonb_build_object('repo', p_repo, 'hold', made, 'reason', p_reason));
+    RETURN made;
+END $$;
+
+CREATE FUNCTION public.keep_first_attempt() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.first_attempted_at := coalesce(OLD.first_attempted_at, now());
+    RETURN NEW;
+END $$;
+
+CREATE TABLE public.work_items (
+    id bigint NOT NULL,
+    uuid uuid DEFAULT gen_random_uuid() NOT NULL,
+    project_id bigint NOT NULL,
+    project text NOT NULL,
+    repo_id bigint NOT NULL,
+    story_id text NOT NULL,
+    title text NOT NULL,
+    phase text NOT NULL,
+    state text NOT NULL,
+    priority smallint DEFAULT 2 NOT NULL,
+    ready_at timestamp with time zone DEFAULT now() NOT NULL,
+    deadline_at timestamp with time zone DEFAULT now() NOT NULL,
+    wait_kind text,
+    wait_key text,
+    not_before timestamp with time zone,
+    depends_on bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    file_scope text[] DEFAULT '{}'::text[] NOT NULL,
+    spans public.scope_span[] DEFAULT '{}'::public.scope_span[] NOT NULL,
+    spec bytea NOT NULL,
+    spec_hash text NOT NULL,
+    spec_path text NOT NULL,
+    acceptance bytea,
+    rough boolean DEFAULT false NOT NULL,
+    branch text NOT NULL,
+    base_commit text,
+    candidate text,
+    pr_url text,
+    merged_commit text,
+    run_no integer DEFAULT 1 NOT NULL,
+    fence bigint DEFAULT 0 NOT NULL,
+    claims integer DEFAULT 0 NOT NULL,
+    rescues integer DEFAULT 0 NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    budget_cycles integer DEFAULT 5 NOT NULL,
+    last_verdict text,
+    last_feedback jsonb,
+    failure_signature text,
+    failure_streak integer DEFAULT 0 NOT NULL,
+    series_since timestamp with time zone,
+    series_count integer DEFAULT 0 NOT NULL,
+    series_ended boolean DEFAULT false NOT NULL,
+    resume_phase text,
+    answers text[] DEFAULT '{}'::text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    first_attempted_at timestamp with time zone,
+    CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
+    CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
+    CONSTRAINT resting_phases CHECK (((state = 'resting'::text) = (phase = ANY (ARRAY['done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text])))),
+    CONSTRAINT review_needs_a_pull CHECK (((phase <> ALL (ARRAY['review'::text, 'merge'::text, 'done'::text])) OR (pr_url IS NOT NULL))),
+    CONSTRAINT waiting_names_its_reason CHECK (((state = 'waiting'::text) = (wait_kind IS NOT NULL))),
+    CONSTRAINT work_items_budget_cycles_check CHECK ((budget_cycles > 0)),
+    CONSTRAINT work_items_phase_check CHECK ((phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text, 'done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text]))),
+    CONSTRAINT work_items_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
+    CONSTRAINT work_items_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'waiting'::text, 'resting'::text])))
+)
+WITH (fillfactor='85');
+
+CREATE FUNCTION public.park_for_scope(p_item public.work_items, p_blocker bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    first_in_line record;
+    grp text := same_scope(p_item.spans);
+BEGIN
+    SELECT w.id, w.deadline_at, w.wait_key INTO first_in_line FROM work_items w
+     WHERE w.state = 'waiting' AND w.wait_kind = 'scope' AND w.project_id = p_item.project_id
+       AND w.spans = p_item.spans AND w.wait_key = p_blocker::text
+     ORDER BY w.deadline_at, w.id LIMIT 1 FOR NO KEY UPDATE;
+    IF FOUND AND first_in_line.deadline_at <= p_item.deadline_at THEN
+        UPDATE work_items SET state = 'waiting', wait_kind = 'behind', wait_key = grp WHERE id = p_item.id;
+        RETURN;
+    END IF;
+    IF FOUND THEN
+        UPDATE work_items SET wait_kind = 'behind', wait_key = grp WHERE id = first_in_line.id;
+    END IF;
+    UPDATE work_items SET state = 'waiting', wait_kind = 'scope', wait_key = p_blocker::text WHERE id = p_item.id;
+    IF p_item.deadline_at < now() - interval '30 minutes'
+       AND NOT EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = p_item.id) THEN
+        INSERT INTO scope_barriers SELECT p_item.id, p_item.deadline_at, s FROM unnest(p_item.spans) s;
+    END IF;
+END $$;
+
+CREATE FUNCTION public.refuse_first_attempt_change() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'first_attempted_at of item % is never overwritten', OLD.id;
+END $$;
+
+CREATE FUNCTION public.release_landing(p_item bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    l record;
+    heir bigint;
+BEGIN
+    FOR l IN SELECT repo_id, target FROM landings WHERE item_id = p_item FOR UPDATE LOOP
+        UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
+         WHERE id = (SELECT id FROM work_items WHERE state = 'waiting' AND wait_kind = 'landing'
+                        AND wait_key = l.repo_id || ' ' || l.target
+                      ORDER BY deadline_at, id LIMIT 1 FOR NO KEY UPDATE)
+         RETURNING id INTO heir;
+        UPDATE landings SET item_id = heir, since = now() WHERE repo_id = l.repo_id AND target = l.target;
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.release_repo(p_project bigint, p_repo bigint) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    ended integer;
+BEGIN
+    UPDATE repo_holds SET released_at = now() WHERE repo_id = p_repo AND released_at IS NULL;
+    GET DIAGNOSTICS ended = ROW_COUNT;
+    IF ended > 0 THEN
+        PERFORM wake('hold', p_repo::text, 2147483647);
+        INSERT INTO events_outbox (project_id, kind, body)
+            VALUES (p_project, 'repo.released', jsonb_build_object('repo', p_repo));
+    END IF;
+    RETURN ended;
+END $$;
+
+CREATE FUNCTION public.rescue_item(p_item bigint, p_fence bigint, p_limit integer, p_why text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    c work_items;
+    held text;
+    asked text;
+BEGIN
+    DELETE FROM leases WHERE item_id = p_item AND fence = p_fence RETURNING worker_id INTO held;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    UPDATE work_items SET fence = fence + 1, rescues = rescues + 1, state = 'ready', updated_at = now()
+     WHERE id = p_item RETURNING * INTO c;
+    INSERT INTO events_outbox (project_id, item_id, kind, body)
+        VALUES (c.project_id, c.id, 'item.rescued',
+                jsonb_build_object('worker', held, 'why', p_why, 'rescues', c.rescues, 'fence', c.fence));
+    IF c.rescues >= p_limit THEN
+        UPDATE work_items SET phase = 'blocked', state = 'resting', last_verdict = 'worker_crash',
+               resume_phase = CASE WHEN c.phase = 'spec' THEN 'spec' ELSE 'build' END, run_no = run_no + 1
+         WHERE id = p_item;
+        PERFORM free_scope(p_item);
+        PERFORM release_landing(p_item);
+        DELETE FROM worker_records WHERE item_id = p_item;
+        asked := format('%s took its worker down %s times in a row in the same step. What should happen?',
+                        c.story_id, c.rescues);
+        INSERT INTO events_outbox (project_id, item_id, kind, body)
+            VALUES (c.project_id, c.id, 'blocked.worker_crash', jsonb_build_object('rescues', c.rescues)),
+                   (c.project_id, c.id, 'phase.transitioned', jsonb_build_object('from', c.phase, 'to', 'blocked')),
+                   (c.project_id, c.id, 'issue.opened', jsonb_build_object('question', asked));
+        INSERT INTO human_issues (project_id, item_id, question, options)
+            VALUES (c.project_id, c.id, asked,
+                    ARRAY['retry with a new budget', 'edit the spec and add it again', 'cancel the story']);
+        RETURN 'blocked';
+    END IF;
+    RETURN 'ready';
+END $$;
+
+CREATE FUNCTION public.same_scope(p_spans public.scope_span[]) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT md5(p_spans::text)
+$$;
+
+CREATE FUNCTION public.scope_blocker(p_item public.work_items) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    blocker bigint;
+BEGIN
+    LOOP
+        SELECT a.item_id INTO blocker FROM unnest(p_item.spans) s JOIN active_scopes a ON a.span && s
+         WHERE a.item_id <> p_item.id LIMIT 1;
+        IF blocker IS NULL THEN
+            SELECT b.item_id INTO blocker FROM unnest(p_item.spans) s JOIN scope_barriers b ON b.span && s
+             WHERE b.item_id <> p_item.id AND b.deadline_at < p_item.deadline_at LIMIT 1;
+        END IF;
+        IF blocker IS NULL THEN
+            RETURN NULL;
+        END IF;
+        PERFORM 1 FROM work_items WHERE id = blocker FOR SHARE;
+        IF EXISTS (SELECT 1 FROM active_scopes WHERE item_id = blocker)
+           OR EXISTS (SELECT 1 FROM scope_barriers WHERE item_id = blocker) THEN
+            RETURN blocker;
+        END IF;
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.take_landing(p_repo bigint, p_target text, p_item bigint) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO landings (repo_id, target) VALUES (p_repo, p_target) ON CONFLICT DO NOTHING;
+    UPDATE landings SET item_id = p_item, since = now()
+     WHERE repo_id = p_repo AND target = p_target AND (item_id IS NULL OR item_id = p_item);
+    RETURN FOUND;
+END $$;
+
+CREATE FUNCTION public.wait_for_landing(p_repo bigint, p_target text, p_item bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    holder bigint;
+BEGIN
+    SELECT item_id INTO holder FROM landings WHERE repo_id = p_repo AND target = p_target FOR UPDATE;
+    IF holder IS NULL THEN
+        UPDATE landings SET item_id = p_item, since = now() WHERE repo_id = p_repo AND target = p_target;
+        UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL WHERE id = p_item;
+    END IF;
+END $$;
+
+CREATE FUNCTION public.wake(p_kind text, p_key text, p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    woken integer;
+BEGIN
+    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
+     WHERE id IN (SELECT id FROM work_items
+                   WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key
+                   ORDER BY deadline_at, id LIMIT p_limit FOR NO KEY UPDATE);
+    GET DIAGNOSTICS woken = ROW_COUNT;
+    RETURN woken;
+END $$;
+
+CREATE TABLE public.active_scopes (
+    item_id bigint NOT NULL,
+    span public.scope_span NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
+
+CREATE TABLE public.events_outbox (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    item_id bigint,
+    kind text NOT NULL,
+    body jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE public.human_issues (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    item_id bigint,
+    question text NOT NULL,
+    options text[] DEFAULT '{}'::text[] NOT NULL,
+    owner text DEFAULT 'you'::text NOT NULL,
+    answer text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone
+);
+
+CREATE TABLE public.journal (
+    item_id bigint NOT NULL,
+    run_no integer NOT NULL,
+    phase text NOT NULL,
+    step text NOT NULL,
+    key text DEFAULT ''::text NOT NULL,
+    status text NOT NULL,
+    fence bigint NOT NULL,
+    input jsonb DEFAULT '{}'::jsonb NOT NULL,
+    output jsonb,
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    done_at timestamp with time zone,
+    CONSTRAINT journal_status_check CHECK ((status = ANY (ARRAY['intent'::text, 'done'::text])))
+);
+
+CREATE TABLE public.repos (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    path text NOT NULL,
+    main_branch text NOT NULL,
+    main_sha text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.worker_records (
+    item_id bigint NOT NULL,
+    worker_id text NOT NULL,
+    milestone text DEFAULT 'WORKING'::text NOT NULL,
+    step text,
+    substate text,
+    progress jsonb DEFAULT '{}'::jsonb NOT NULL,
+    line text,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE VIEW public.checkpoints AS
+ SELECT e.id,
+    e.created_at,
+    e.item_id,
+    i.project,
+    i.story_id AS component_id,
+    r.path AS repo,
+    COALESCE(w.worker_id, (e.body ->> 'worker'::text)) AS worker_id,
+    COALESCE((e.body ->> 'milestone'::text), w.milestone) AS milestone,
+    e.kind AS trigger,
+    i.run_no,
+    ( SELECT COALESCE(jsonb_agg((j.output -> 'commit'::text)) FILTER (WHERE (j.output ? 'commit'::text)), '[]'::jsonb) AS "coalesce"
+           FROM public.journal j
+          WHERE ((j.item_id = e.item_id) AND (j.status = 'done'::text) AND (j.done_at <= e.created_at))) AS commits,
+    ( SELECT COALESCE(jsonb_agg(j.output), '[]'::jsonb) AS "coalesce"
+           FROM public.journal j
+          WHERE ((j.item_id = e.item_id) AND (j.step = 'ci'::text) AND (j.status = 'done'::text) AND (j.done_at <= e.created_at))) AS ci_runs,
+    ( SELECT COALESCE(jsonb_agg(DISTINCT f.value), '[]'::jsonb) AS "coalesce"
+           FROM public.journal j,
+            LATERAL jsonb_array_elements(COALESCE((j.output -> 'files_changed'::text), '[]'::jsonb)) f(value)
+          WHERE ((j.item_id = e.item_id) AND (j.status = 'done'::text) AND (j.done_at <= e.created_at))) AS files,
+    COALESCE((e.body ->> 'line'::text), e.kind) AS summary,
+    ( SELECT COALESCE(jsonb_agg(h.question), '[]'::jsonb) AS "coalesce"
+           FROM public.human_issues h
+          WHERE ((h.item_id = e.item_id) AND (h.closed_at IS NULL))) AS blockers,
+    ( SELECT COALESCE(jsonb_agg(h.answer), '[]'::jsonb) AS "coalesce"
+           FROM public.human_issues h
+          WHERE ((h.item_id = e.item_id) AND (h.answer IS NOT NULL))) AS decisions
+   FROM (((public.events_outbox e
+     JOIN public.work_items i ON ((i.id = e.item_id)))
+     JOIN public.repos r ON ((r.id = i.repo_id)))
+     LEFT JOIN public.worker_records w ON ((w.item_id = e.item_id)))
+  WHERE (e.kind = ANY (ARRAY['milestone.changed'::text, 'build.pushed'::text, 'ci.finished'::text, 'checkpoint.taken'::text]));
+
+ALTER TABLE public.events_outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.events_outbox_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE public.human_issues ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.human_issues_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.landings (
+    repo_id bigint NOT NULL,
+    target text NOT NULL,
+    item_id bigint,
+    since timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.leases (
+    item_id bigint NOT NULL,
+    fence bigint NOT NULL,
+    worker_id text NOT NULL,
+    acquired_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
+
+CREATE TABLE public.projects (
+    id bigint NOT NULL,
+    uuid uuid NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.projects ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.projects_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.queue (
+    only_one boolean DEFAULT true NOT NULL,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT queue_only_one_check CHECK (only_one)
+);
+
+CREATE TABLE public.repo_edges (
+    up bigint NOT NULL,
+    down bigint NOT NULL,
+    CONSTRAINT repo_edges_check CHECK ((up <> down))
+);
+
+CREATE TABLE public.repo_holds (
+    id bigint NOT NULL,
+    repo_id bigint NOT NULL,
+    reason text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    released_at timestamp with time zone
+);
+
+ALTER TABLE public.repo_holds ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.repo_holds_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE public.repos ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.repos_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.schema_migrations (
+    version integer NOT NULL,
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.scope_barriers (
+    item_id bigint NOT NULL,
+    deadline_at timestamp with time zone NOT NULL,
+    span public.scope_span NOT NULL
+);
+
+ALTER TABLE public.work_items ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.work_items_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.workers (
+    id text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    slots integer NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    ended_at timestamp with time zone
+);
+
+ALTER TABLE ONLY public.events_outbox
+    ADD CONSTRAINT events_outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.human_issues
+    ADD CONSTRAINT human_issues_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.journal
+    ADD CONSTRAINT journal_pkey PRIMARY KEY (item_id, run_no, step, key);
+
+ALTER TABLE ONLY public.landings
+    ADD CONSTRAINT landings_pkey PRIMARY KEY (repo_id, target);
+
+ALTER TABLE ONLY public.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY public.projects
+    ADD CONSTRAINT projects_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.projects
+    ADD CONSTRAINT projects_uuid_key UNIQUE (uuid);
+
+ALTER TABLE ONLY public.queue
+    ADD CONSTRAINT queue_pkey PRIMARY KEY (only_one);
+
+ALTER TABLE ONLY public.repo_edges
+    ADD CONSTRAINT repo_edges_pkey PRIMARY KEY (up, down);
+
+ALTER TABLE ONLY public.repo_holds
+    ADD CONSTRAINT repo_holds_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.repos
+    ADD CONSTRAINT repos_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.repos
+    ADD CONSTRAINT repos_project_id_path_key UNIQUE (project_id, path);
+
+ALTER TABLE ONLY public.schema_migrations
+    ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.active_scopes
+    ADD CONSTRAINT two_stories_never_touch_the_same_files EXCLUDE USING gist (span WITH &&);
+
+ALTER TABLE ONLY public.work_items
+    ADD CONSTRAINT work_items_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.work_items
+    ADD CONSTRAINT work_items_uuid_key UNIQUE (uuid);
+
+ALTER TABLE ONLY public.worker_records
+    ADD CONSTRAINT worker_records_pkey PRIMARY KEY (item_id);
+
+ALTER TABLE ONLY public.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+CREATE INDEX active_scopes_item ON public.active_scopes USING btree (item_id);
+
+CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
+
+CREATE INDEX human_issues_open ON public.human_issues USING btree (project_id, id) WHERE (closed_at IS NULL);
+
+CREATE INDEX repo_holds_open ON public.repo_holds USING btree (repo_id) WHERE (released_at IS NULL);
+
+CREATE INDEX scope_barriers_item ON public.scope_barriers USING btree (item_id);
+
+CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
+
+CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);
+
+CREATE INDEX work_items_ready ON public.work_items USING btree (project_id, deadline_at, id) WHERE (state = 'ready'::text);
+
+CREATE UNIQUE INDEX work_items_story ON public.work_items USING btree (project_id, lower(story_id));
+
+CREATE INDEX work_items_wait ON public.work_items USING btree (wait_kind, wait_key, deadline_at, id) WHERE (state = 'waiting'::text);
+
+CREATE TRIGGER first_attempt BEFORE UPDATE OF claims ON public.work_items FOR EACH ROW WHEN ((new.claims > old.claims)) EXECUTE FUNCTION public.keep_first_attempt();
+
+CREATE TRIGGER first_attempt_stays BEFORE UPDATE OF first_attempted_at ON public.work_items FOR EACH ROW WHEN (((old.first_attempted_at IS NOT NULL) AND (new.first_attempted_at IS DISTINCT FROM old.first_attempted_at))) EXECUTE FUNCTION public.refuse_first_attempt_change();
+
+ALTER TABLE ONLY public.active_scopes
+    ADD CONSTRAINT active_scopes_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.human_issues
+    ADD CONSTRAINT human_issues_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.human_issues
+    ADD CONSTRAINT human_issues_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.journal
+    ADD CONSTRAINT journal_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.landings
+    ADD CONSTRAINT landings_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.landings
+    ADD CONSTRAINT landings_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
+
+ALTER TABLE ONLY public.leases
+    ADD CONSTRAINT leases_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.repo_edges
+    ADD CONSTRAINT repo_edges_down_fkey FOREIGN KEY (down) REFERENCES public.repos(id);
+
+ALTER TABLE ONLY public.repo_edges
+    ADD CONSTRAINT repo_edges_up_fkey FOREIGN KEY (up) REFERENCES public.repos(id);
+
+ALTER TABLE ONLY public.repo_holds
+    ADD CONSTRAINT repo_holds_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
+
+ALTER TABLE ONLY public.repos
+    ADD CONSTRAINT repos_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.scope_barriers
+    ADD CONSTRAINT scope_barriers_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.work_items
+    ADD CONSTRAINT work_items_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.work_items
+    ADD CONSTRAINT work_items_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
+
+ALTER TABLE ONLY public.worker_records
+    ADD CONSTRAINT worker_records_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
