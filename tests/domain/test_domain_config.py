@@ -16,7 +16,9 @@ def sections() -> dict[str, type[Section]]:
     return found
 
 
-KEYS = [(name, info.alias or key, info) for name, table in sections().items() for key, info in table.model_fields.items()]
+KEYS = [
+    (name, info.alias or key, info) for name, table in sections().items() for key, info in table.model_fields.items()
+]
 
 
 def refusal(text: str, environ: dict[str, str] | None = None) -> str:

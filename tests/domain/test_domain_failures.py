@@ -30,7 +30,15 @@ def test_every_verdict_has_exactly_one_row() -> None:
 def test_no_verdict_is_transient() -> None:
     transient = {row.member for row in TABLE if row.cls == FailureClass.TRANSIENT}
     assert not transient & set(Verdict)
-    for word in ("not cloned", "refused or reset", "time-out", "502, 503, 504", "rate limit", "name resolution", "disk"):
+    for word in (
+        "not cloned",
+        "refused or reset",
+        "time-out",
+        "502, 503, 504",
+        "rate limit",
+        "name resolution",
+        "disk",
+    ):
         assert any(word in member for member in transient), word
 
 
@@ -55,7 +63,10 @@ def test_a_time_out_and_a_lost_connection_are_transient_without_a_number() -> No
 
 
 @pytest.mark.req("T1")
-@pytest.mark.parametrize(("status", "transient"), [(s, s in (429, 502, 503, 504)) for s in (200, 401, 403, 404, 409, 429, 500, 502, 503, 504)])
+@pytest.mark.parametrize(
+    ("status", "transient"),
+    [(s, s in (429, 502, 503, 504)) for s in (200, 401, 403, 404, 409, 429, 500, 502, 503, 504)],
+)
 def test_status(status: int, transient: bool) -> None:
     assert transient_status(status) == transient
 

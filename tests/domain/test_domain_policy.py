@@ -64,7 +64,10 @@ def outcomes(draw: st.DrawFn, *, phase: Phase) -> Outcome:
                 Transient("connection refused"),
                 Wait("ci", "k", timedelta(seconds=10)),
                 Wait("landing", "1 main"),
-                *(NeedsPerson(v, "which?", ("a", "b"), feedback) for v in (None, Verdict.SPEC_WRONG, Verdict.SPEC_AMBIGUOUS)),
+                *(
+                    NeedsPerson(v, "which?", ("a", "b"), feedback)
+                    for v in (None, Verdict.SPEC_WRONG, Verdict.SPEC_AMBIGUOUS)
+                ),
                 GivenBack(),
             ]
         )
@@ -214,7 +217,9 @@ def test_a_spent_budget_blocks(item: Item, feedback: VerdictFeedback) -> None:
     to = decide(item, Rejected(Verdict.TESTS_FAILED, feedback), NOW)
     assert (to.phase, to.attempts) == (Phase.BLOCKED, item.budget_cycles)
     assert [kind for kind, _ in to.events] == ["attempt.rejected", "blocked.exhausted", "phase.transitioned"]
-    before = decide(replace(item, attempts=item.budget_cycles - 2, failure_streak=0), Rejected(Verdict.NO_PR, feedback), NOW)
+    before = decide(
+        replace(item, attempts=item.budget_cycles - 2, failure_streak=0), Rejected(Verdict.NO_PR, feedback), NOW
+    )
     assert before.phase != Phase.BLOCKED
 
 

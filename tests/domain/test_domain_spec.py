@@ -37,7 +37,9 @@ def refusal(raw: bytes, *, rough: bool = False) -> str:
 
 @pytest.mark.req("D3")
 def test_a_whole_spec_is_read() -> None:
-    read = parse_spec(spec(FRONT + "depends_on: S-0\npriority: 0\nkind: refactor\nmay_remove: [t::a]\nacceptance: acc\n"))
+    read = parse_spec(
+        spec(FRONT + "depends_on: S-0\npriority: 0\nkind: refactor\nmay_remove: [t::a]\nacceptance: acc\n")
+    )
     assert (read.story, read.title) == ("S-1", "Say hello")
     assert read.scope is not None and read.scope.patterns == ("a.py", "tests/")
     assert read.tdd_plan == "Tests first." and read.test_command == "pytest -q tests"
@@ -82,7 +84,10 @@ BAD: dict[str, tuple[bytes, str]] = {
     "no Test Command": (spec(body=NO_COMMAND), '"## Test Command"'),
     "empty Test Command": (spec(body=NO_COMMAND + "## Test Command\n"), '"## Test Command"'),
     "empty fenced block": (spec(body=NO_COMMAND + "## Test Command\n```sh\n```\n"), '"## Test Command"'),
-    "Test Command not fenced": (spec(body=NO_COMMAND + "## Test Command\npytest\n"), "exactly one fenced block, it has 0"),
+    "Test Command not fenced": (
+        spec(body=NO_COMMAND + "## Test Command\npytest\n"),
+        "exactly one fenced block, it has 0",
+    ),
     "two fenced blocks": (spec(body=BODY + "```sh\nrm -rf x\n```\n"), "exactly one fenced block, it has 2"),
     "no TDD Plan": (spec(body=BODY.replace("## TDD Plan", "## Plan")), '"## TDD Plan"'),
     "no scope": (spec("story: S-1\ntitle: x\n"), "has no scope"),

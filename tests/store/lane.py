@@ -1,12 +1,9 @@
 """A queue without git or workers: stories with scopes, claims, settles, and what must always be true of the rows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
-
-from tests.yard import story
 
 from damascus.domain import policy
 from damascus.domain.item import Item
@@ -14,8 +11,9 @@ from damascus.domain.outcome import Advance, Landed, Outcome
 from damascus.domain.scope import parse_scope
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase
-from damascus.store import leases, projects, queueing, settle
+from damascus.store import leases, projects, queueing, rows, settle
 from damascus.store.db import Connection, Database, database_clock, sql
+from tests.yard import story
 
 LEASE = timedelta(seconds=60)
 
@@ -32,15 +30,19 @@ class Lane:
     def add(self, *names: str, scope: Sequence[str] = (), **front: Any) -> None:
         texts = [story(name, scope=list(scope) or [f"{name}.py"], **front) for name in names]
         specs = [(parse_spec(text.encode()), text.encode()) for text in texts]
-        queueing.add(self.db, self.project, [queueing.NewStory(s, raw, f"{s.story}.md") for s, raw in specs], "feat/", 5)
+        queueing.add(
+            self.db, self.project, [queueing.NewStory(s, raw, f"{s.story}.md") for s, raw in specs], "feat/", 5
+        )
 
     def bulk(self, prefix: str, count: int, pattern: str, *, deadline: str = "now()") -> None:
         """Many ready stories with one scope, written as rows."""
         literals = [s.literal() for s in parse_scope([pattern]).spans(f"{self.project.id}/{self.project.repo_id}")]
         self.execute(
-            "INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, file_scope, spans, spec,"
-            " spec_hash, spec_path, branch, deadline_at) SELECT %s, 'shop', %s, %s || n, 'bulk', 'build', 'ready', %s,"
-            f" %s::scope_span[], '', '', '', 'feat/' || n, {deadline} + n * interval '1 ms' FROM generate_series(1, %s) n",
+            "INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, file_scope, spans,"
+            " spec, spec_hash, spec_path, branch, deadline_at)"
+            " SELECT %s, 'shop', %s, %s || n, 'bulk', 'build', 'ready', %s,"
+            f" %s::scope_span[], '', '', '', 'feat/' || n, {deadline} + n * interval '1 ms'"
+            " FROM generate_series(1, %s) n",
             self.project.id, self.project.repo_id, prefix, [pattern], literals, count,
         )  # fmt: skip
 
@@ -110,8 +112,17 @@ class Lane:
         return [f"{rule}: {row}" for rule, text in RULES.items() for row in self.query(text)]
 
 
-def with_fence(item: Item, fence: int) -> Item:
-    return replace(item, fence=fence)  # type: ignore[arg-type]
+def waits_for_a_lock(c: Connection) -> bool:
+    """Does another session of this database wait for a lock?"""
+    c.execute("SELECT pg_stat_clear_snapshot()")
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    return c.execute(waiting).fetchone() is not None
+
+
+def item_of(lane: Lane, name: str) -> Item:
+    """The item as a worker that holds it has it."""
+    [row] = lane.db.all("items_by_id", ids=[lane.row(name)["id"]])
+    return rows.item(row)
 
 
 RULES = {
@@ -123,7 +134,8 @@ RULES = {
          WHERE a.ctid < b.ctid""",
     "only a story in flight holds a scope, and it holds its own": """
         SELECT i.story_id, i.state, i.claims FROM work_items i
-          JOIN (SELECT item_id, array_agg(span ORDER BY span) AS held FROM active_scopes GROUP BY 1) a ON a.item_id = i.id
+          JOIN (SELECT item_id, array_agg(span ORDER BY span) AS held FROM active_scopes GROUP BY 1) a
+            ON a.item_id = i.id
          WHERE i.state = 'resting' OR i.claims = 0 OR held <> ARRAY(SELECT s FROM unnest(i.spans) s ORDER BY s)""",
     "a leased story holds its scope": """
         SELECT i.story_id FROM work_items i WHERE i.state = 'leased' AND i.phase <> 'spec'
@@ -138,7 +150,8 @@ RULES = {
         SELECT i.story_id, i.wait_key FROM work_items i WHERE i.wait_kind = 'behind'
            AND NOT EXISTS (SELECT 1 FROM work_items o WHERE o.spans = i.spans AND o.id <> i.id
                               AND (o.state IN ('ready', 'leased') OR o.wait_kind = 'scope'
-                                   OR o.state = 'waiting' AND EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = o.id)))""",
+                                   OR o.state = 'waiting' AND EXISTS (
+                                       SELECT 1 FROM active_scopes a WHERE a.item_id = o.id)))""",
     "who waits for a dependency has one that is not done": """
         SELECT i.story_id FROM work_items i JOIN work_items d ON d.id::text = i.wait_key
          WHERE i.wait_kind = 'dependency' AND (d.phase = 'done' OR NOT d.id = ANY (i.depends_on))""",
@@ -157,6 +170,7 @@ RULES = {
             OR EXISTS (SELECT 1 FROM worker_records w WHERE w.item_id = i.id))""",
     "a blocked story asks, a done or cancelled one does not": """
         SELECT i.story_id, i.phase FROM work_items i WHERE i.phase IN ('blocked', 'done', 'cancelled')
-           AND (i.phase = 'blocked') <> EXISTS (SELECT 1 FROM human_issues h WHERE h.item_id = i.id AND h.closed_at IS NULL)""",
+           AND (i.phase = 'blocked') <> EXISTS (
+               SELECT 1 FROM human_issues h WHERE h.item_id = i.id AND h.closed_at IS NULL)""",
 }  # fmt: skip
 """Each query finds what breaks its rule."""

@@ -1,14 +1,17 @@
 """The claim: who may start, in which order, and that what can't start never stands in the way."""
 
+import threading
+
 import pytest
-from tests.store.lane import Lane
 
 from damascus.domain.errors import UsageError
-from damascus.domain.outcome import NeedsPerson, Rejected, Wait
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.outcome import NeedsPerson, Rejected, Wait
 from damascus.domain.verdict import Verdict
 from damascus.store import people
 from damascus.store.db import Database
+from tests.store.lane import Lane, item_of, waits_for_a_lock
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -33,11 +36,37 @@ def test_a_claim_takes_a_lease_a_fence_the_scope_and_mains_tip(lane: Lane) -> No
 
 @pytest.mark.req("D2")
 def test_the_row_carries_what_a_story_is(lane: Lane) -> None:
-    wanted = (
-        "id project story_id title file_scope spec_path phase branch base_commit pr_url attempts budget_cycles "
-        "last_verdict last_feedback first_attempted_at created_at updated_at uuid priority depends_on not_before "
-        "wait_kind wait_key resume_phase fence run_no spec spec_hash claims"
-    ).split()
+    wanted = [
+        "id",
+        "project",
+        "story_id",
+        "title",
+        "file_scope",
+        "spec_path",
+        "phase",
+        "branch",
+        "base_commit",
+        "pr_url",
+        "attempts",
+        "budget_cycles",
+        "last_verdict",
+        "last_feedback",
+        "first_attempted_at",
+        "created_at",
+        "updated_at",
+        "uuid",
+        "priority",
+        "depends_on",
+        "not_before",
+        "wait_kind",
+        "wait_key",
+        "resume_phase",
+        "fence",
+        "run_no",
+        "spec",
+        "spec_hash",
+        "claims",
+    ]
     lane.add("S-1", title="Say hello", priority=1)
     row = lane.row("S-1")
     assert [name for name in wanted if name not in row] == []
@@ -71,7 +100,8 @@ def test_freeing_a_file_that_5000_stories_want_wakes_one_not_all(lane: Lane) -> 
     busy = lane.claim_one()
     lane.bulk("wants-", 5000, "one.py", deadline="now() + interval '1 hour'")
     assert lane.claim() == []
-    assert lane.query("SELECT wait_kind, count(*) AS n FROM work_items WHERE state = 'waiting' GROUP BY 1 ORDER BY 2") == [
+    counted = "SELECT wait_kind, count(*) AS n FROM work_items WHERE state = 'waiting' GROUP BY 1 ORDER BY 2"
+    assert lane.query(counted) == [
         {"wait_kind": "scope", "n": 1}, {"wait_kind": "behind", "n": 4999},
     ]  # fmt: skip
     lane.land(busy)
@@ -141,7 +171,8 @@ def test_a_dependency_parked_behind_its_dependent_is_found(lane: Lane) -> None:
     lane.add("base", scope=["a.py"], priority=3)
     lane.add("other", scope=["z.py"], priority=3)
     lane.add("next", scope=["a.py"], priority=0)
-    lane.execute("UPDATE work_items SET depends_on = ARRAY[(SELECT id FROM work_items WHERE story_id = 'base')] WHERE story_id = 'next'")
+    base = "SELECT id FROM work_items WHERE story_id = 'base'"
+    lane.execute(f"UPDATE work_items SET depends_on = ARRAY[({base})] WHERE story_id = 'next'")
     lane.claim(5)
     lane.land(busy)
     assert lane.claim_one().story_id == "base"
@@ -156,20 +187,11 @@ def test_a_dependency_that_is_not_done_parks_and_landing_wakes(lane: Lane) -> No
     assert lane.states()["next"] == "dependency"
     lane.settle(base, Rejected(Verdict.TESTS_FAILED, VerdictFeedback()))
     assert [i.story_id for i in lane.claim(2)] == ["base"]
-    lane.settle(lane_item(lane, "base"), NeedsPerson(None, "?", ("a",), VerdictFeedback()))
+    lane.settle(item_of(lane, "base"), NeedsPerson(None, "?", ("a",), VerdictFeedback()))
     assert lane.claim() == [] and lane.states()["next"] == "dependency"
     people.retry(lane.db, lane.project.id, "base")
     lane.land(lane.claim_one())
     assert lane.claim_one().story_id == "next"
-
-
-def lane_item(lane: Lane, name: str):  # type: ignore[no-untyped-def]
-    from damascus.store import rows
-    from damascus.store.db import sql
-
-    ids = [lane.row(name)["id"]]
-    [row] = lane.db.run(lambda c: c.execute(sql("items_by_id"), {"ids": ids}).fetchall())
-    return rows.item(row)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +272,9 @@ def test_a_retried_story_gives_up_what_it_reserved(lane: Lane) -> None:
     lane.add("wider", scope=["src/", "docs/"])
     busy = lane.claim_one()
     for n, name in enumerate(("wide", "wider")):
-        text = "UPDATE work_items SET deadline_at = now() - interval '10 hours' + %s * interval '1 s' WHERE story_id = %s"
+        text = (
+            "UPDATE work_items SET deadline_at = now() - interval '10 hours' + %s * interval '1 s' WHERE story_id = %s"
+        )
         lane.execute(text, n, name)
     assert lane.claim() == []
     assert len(lane.query("SELECT DISTINCT item_id FROM scope_barriers")) == 2
@@ -262,3 +286,27 @@ def test_a_retried_story_gives_up_what_it_reserved(lane: Lane) -> None:
     lane.land(first)
     assert lane.claim_one().story_id == "wide"
     assert lane.violations() == []
+
+
+def test_a_story_that_is_retried_while_it_is_replaced_is_refused(lane: Lane, database_url: str) -> None:
+    lane.add("A")
+    people.cancel(lane.db, lane.project.id, "A")
+    other = Database(database_url)
+    person = other.connection()
+    said: list[BaseException] = []
+
+    def replace() -> None:
+        try:
+            lane.add("A", title="Again")
+        except BaseException as err:
+            said.append(err)
+
+    with person.transaction():
+        person.execute("UPDATE work_items SET phase = 'build', state = 'ready' WHERE story_id = 'A'")
+        adding = threading.Thread(target=replace)
+        adding.start()
+        eventually(lambda: not adding.is_alive() or waits_for_a_lock(person), what="the add")
+    adding.join(20)
+    other.close()
+    assert [type(err) for err in said] == [UsageError] and "Nothing was queued" in str(said[0])
+    assert lane.row("A")["title"] == "Story A"

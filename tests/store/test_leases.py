@@ -5,8 +5,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.store.lane import LEASE, Lane
-from tests.waiting import eventually
 
 from damascus.domain.errors import DamascusError, Fenced
 from damascus.domain.feedback import VerdictFeedback
@@ -15,7 +13,9 @@ from damascus.domain.policy import RESCUE_LIMIT
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.store import journal, leases, people
-from damascus.store.db import Connection, Database, sql
+from damascus.store.db import Connection, Database
+from tests.store.lane import LEASE, Lane, waits_for_a_lock
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -160,7 +160,12 @@ def test_twelve_rescues_in_a_row_inside_one_step_block(lane: Lane) -> None:
         became += lane.rescue()
     assert became == ["ready"] * 11 + ["blocked"]
     row = lane.row("S")
-    assert (row["phase"], row["last_verdict"], row["attempts"], row["resume_phase"]) == ("blocked", "worker_crash", 0, "build")
+    assert (row["phase"], row["last_verdict"], row["attempts"], row["resume_phase"]) == (
+        "blocked",
+        "worker_crash",
+        0,
+        "build",
+    )
     assert lane.events("S")[-3:] == ["blocked.worker_crash", "phase.transitioned", "issue.opened"]
     [issue] = lane.query("SELECT question FROM human_issues WHERE closed_at IS NULL")
     assert "S took its worker down 12 times" in issue["question"]
@@ -267,13 +272,6 @@ def test_a_wait_for_a_lease_that_was_freed_meanwhile_is_none(lane: Lane) -> None
     lane.land(one)
     lane.settle(two, Wait("landing", f"{two.repo_id} main"))
     assert (holder(lane), lane.states()["two"]) == ("two", "ready")
-
-
-def waits_for_a_lock(c: Connection) -> bool:
-    """Does another session of this database wait for a lock?"""
-    c.execute("SELECT pg_stat_clear_snapshot()")
-    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    return c.execute(waiting).fetchone() is not None
 
 
 def test_the_heir_of_a_landing_is_not_passed_over_while_a_claim_looks_at_it(lane: Lane, second: Database) -> None:

@@ -6,13 +6,13 @@ from importlib import resources
 
 import psycopg
 import pytest
-from tests.databases import empty_database
-from tests.store.lane import Lane
 
 from damascus.domain.errors import DamascusError
 from damascus.store.db import Database
 from damascus.store.dump import dump
 from damascus.store.migrate import migrate, migrations
+from tests.databases import empty_database
+from tests.store.lane import Lane
 
 
 @pytest.fixture

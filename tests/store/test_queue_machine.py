@@ -12,8 +12,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Phase_
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
-from tests.store.lane import LEASE, RULES, Lane
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from damascus.domain.errors import Fenced
 from damascus.domain.feedback import VerdictFeedback
@@ -23,9 +29,12 @@ from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Phase, Verdict
 from damascus.store import journal, leases, people
 from damascus.store.db import Connection, Database
+from tests.store.lane import LEASE, RULES, Lane
 
 PATTERNS = ("a.py", "b.py", "src/", "src/x.py", "src/y*", "docs/**/z.md")
-TABLES = "leases, active_scopes, scope_barriers, landings, journal, events_outbox, human_issues, worker_records, repo_holds"
+TABLES = (
+    "leases, active_scopes, scope_barriers, landings, journal, events_outbox, human_issues, worker_records, repo_holds"
+)
 PHASES = [Phase_.generate]
 OUTCOMES: dict[str, Outcome] = {
     "advance": Advance(Phase.REVIEW, {"pr_url": "local#1"}),
@@ -59,7 +68,14 @@ class Story:
     old: list[Item] = field(default_factory=list)
 
     def rests(self, phase: str) -> None:
-        self.phase, self.status, self.holds, self.item, self.due, self.aged = phase, "resting", False, None, False, False
+        self.phase, self.status, self.holds, self.item, self.due, self.aged = (
+            phase,
+            "resting",
+            False,
+            None,
+            False,
+            False,
+        )
 
 
 class Queue(RuleBasedStateMachine):
@@ -96,7 +112,9 @@ class Queue(RuleBasedStateMachine):
     def reserved(self, name: str) -> bool:
         """May an overdue story have reserved what this one wants?"""
         me = self.stories[name]
-        return any(s.aged and s.status == "open" and s is not me and s.scope.overlaps(me.scope) for s in self.stories.values())
+        return any(
+            s.aged and s.status == "open" and s is not me and s.scope.overlaps(me.scope) for s in self.stories.values()
+        )
 
     def landing_freed(self, name: str) -> None:
         """Whoever held the landing lease let go: the first in line has it now and is open."""
@@ -123,7 +141,9 @@ class Queue(RuleBasedStateMachine):
     def add(self, data: st.DataObject) -> None:
         name = next(self.names)
         patterns = data.draw(st.lists(st.sampled_from(PATTERNS), min_size=1, max_size=2, unique=True))
-        deps = data.draw(st.lists(st.sampled_from(sorted(self.stories)), max_size=2, unique=True)) if self.stories else []
+        deps = (
+            data.draw(st.lists(st.sampled_from(sorted(self.stories)), max_size=2, unique=True)) if self.stories else []
+        )
         self.lane.add(name, scope=patterns, depends_on=deps, priority=data.draw(st.integers(0, 3)))
         self.stories[name] = Story(parse_scope(patterns), frozenset(deps))
         assert self.told() == ["story.added"]
@@ -157,7 +177,8 @@ class Queue(RuleBasedStateMachine):
 
     def answer(self, name: str) -> None:
         [open_issue] = self.lane.query(
-            "SELECT h.id FROM human_issues h JOIN work_items i ON i.id = h.item_id WHERE i.story_id = %s AND closed_at IS NULL",
+            "SELECT h.id FROM human_issues h JOIN work_items i ON i.id = h.item_id"
+            " WHERE i.story_id = %s AND closed_at IS NULL",
             name,
         )  # fmt: skip
         issue, text = people.answer(self.db, self.lane.project.id, open_issue["id"], "1")
@@ -311,7 +332,13 @@ class Queue(RuleBasedStateMachine):
         for row in self.lane.query("SELECT story_id, phase, state, fence, attempts, wait_kind FROM work_items"):
             me = self.stories[row["story_id"]]
             kind = row["wait_kind"]
-            status = "timed" if kind in ("ci", "backoff") else "landing" if kind == "landing" else words.get(row["state"], "open")
+            status = (
+                "timed"
+                if kind in ("ci", "backoff")
+                else "landing"
+                if kind == "landing"
+                else words.get(row["state"], "open")
+            )
             assert (status, row["phase"], row["attempts"]) == (me.status, me.phase, me.attempts), row["story_id"]
             assert row["fence"] >= me.fence
             me.fence = row["fence"]
@@ -332,7 +359,9 @@ class Queue(RuleBasedStateMachine):
         while working := self.lane.claim(20):
             for item in working:
                 self.lane.land(item)
-        stuck = {name: state for name, state in self.lane.states().items() if state not in ("done", "blocked", "cancelled")}
+        stuck = {
+            name: state for name, state in self.lane.states().items() if state not in ("done", "blocked", "cancelled")
+        }
         for name, state in stuck.items():
             assert state == "dependency" and self.stories[name].deps, f"{name} is left over: {stuck}"
         assert self.lane.violations() == []
@@ -341,5 +370,7 @@ class Queue(RuleBasedStateMachine):
 @pytest.mark.req("D17", "D20", "D11")
 def test_whatever_happens_the_queue_keeps_its_promises(db: Database) -> None:
     checks = list(HealthCheck)
-    bounds = settings(max_examples=60, stateful_step_count=40, phases=PHASES, deadline=None, suppress_health_check=checks)
+    bounds = settings(
+        max_examples=60, stateful_step_count=40, phases=PHASES, deadline=None, suppress_health_check=checks
+    )
     run_state_machine_as_test(lambda: Queue(db), settings=bounds)

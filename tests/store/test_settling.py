@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
-from tests.store.lane import Lane
 
 from damascus.domain import policy
 from damascus.domain.feedback import Conflict, VerdictFeedback
@@ -14,6 +13,7 @@ from damascus.domain.outcome import Advance, Landed, NeedsPerson, Rejected, Tran
 from damascus.domain.verdict import Phase, Verdict
 from damascus.store import journal, people, settle
 from damascus.store.db import Database
+from tests.store.lane import Lane
 
 NASTY = "NUL \0, half a character \ud83d, a bell \a, é and \U0001f600"
 NOW = datetime.now(UTC)
@@ -77,7 +77,8 @@ def test_an_effect_is_told_once_however_often_it_is_settled(lane: Lane, item: It
 def test_whatever_an_agent_printed_can_be_stored(lane: Lane, item: Item) -> None:
     """⚑ PostgreSQL refuses NUL in text and jsonb; one stray byte must not rescue a story for ever."""
     feedback = VerdictFeedback(
-        message=NASTY, test_output=NASTY, failing_tests=[NASTY], files_changed=[NASTY], claims={NASTY: [NASTY, {"a": NASTY}]},
+        message=NASTY, test_output=NASTY, failing_tests=[NASTY], files_changed=[NASTY],
+        claims={NASTY: [NASTY, {"a": NASTY}]},
         conflict=Conflict(conflicting_files=[NASTY], their_sha="0" * 40, details=NASTY),
     )  # fmt: skip
     done = journal.Done("implement", "", NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"x": NASTY}),))
@@ -207,14 +208,15 @@ def test_the_database_itself_refuses_two_stories_on_one_file(lane: Lane, item: I
     lane.add("other")
     with pytest.raises(psycopg.errors.ExclusionViolation, match="two_stories_never_touch_the_same_files"):
         lane.execute(
-            "INSERT INTO active_scopes SELECT (SELECT id FROM work_items WHERE story_id = 'other'), span FROM active_scopes"
+            "INSERT INTO active_scopes SELECT i.id, a.span FROM active_scopes a, work_items i"
+            " WHERE i.story_id = 'other'"
         )
 
 
 def test_the_database_itself_refuses_a_story_twice_whatever_its_case(lane: Lane, item: Item) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation):
         lane.execute(
-            "INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, spec, spec_hash, spec_path,"
-            " branch) SELECT project_id, project, repo_id, 's', title, phase, 'ready', spec, spec_hash, spec_path, branch"
-            " FROM work_items"
+            "INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, spec, spec_hash,"
+            " spec_path, branch) SELECT project_id, project, repo_id, 's', title, phase, 'ready', spec, spec_hash,"
+            " spec_path, branch FROM work_items"
         )

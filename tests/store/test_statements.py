@@ -4,9 +4,9 @@ import re
 from importlib import resources
 
 import pytest
-from tests.store.lane import Lane
 
 from damascus.store.db import Database, sql
+from tests.store.lane import Lane
 
 NAMES = sorted(
     entry.name.removesuffix(".sql")
@@ -14,7 +14,8 @@ NAMES = sorted(
     if entry.name.endswith(".sql")
 )
 SOURCES = "\n".join(
-    path.read_text() for path in sorted(resources.files("damascus").joinpath(".").rglob("*.py"))  # type: ignore[attr-defined]
+    path.read_text()
+    for path in sorted(resources.files("damascus").joinpath(".").rglob("*.py"))  # type: ignore[attr-defined]
 )
 
 
@@ -62,7 +63,10 @@ def test_waking_and_due_waits_walk_their_indexes(db: Database) -> None:
     lane.bulk("waits-", 20_000, "a.py")
     lane.execute("UPDATE work_items SET state = 'waiting', wait_kind = 'behind', wait_key = (id % 100)::text")
     lane.execute("ANALYZE work_items")
-    woken = "SELECT id FROM work_items WHERE state = 'waiting' AND wait_kind = %s AND wait_key = %s ORDER BY deadline_at, id LIMIT 1"
+    woken = (
+        "SELECT id FROM work_items WHERE state = 'waiting' AND wait_kind = %s AND wait_key = %s"
+        " ORDER BY deadline_at, id LIMIT 1"
+    )
     assert "work_items_wait" in plan(lane, woken, "behind", "7")
     due = (
         "SELECT id FROM work_items WHERE project_id = %s AND state = 'waiting' AND not_before <= now()"

@@ -9,6 +9,7 @@ from collections.abc import Collection
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.diff_paths import test_paths
+from damascus.gates.kept_green import changes_old_tests
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.git.mirror import Mirror
 from damascus.stacks.reports import MISMATCH, expects_count
@@ -31,19 +32,24 @@ class Red:
         run = self._runner.run(job(candidate, tree, candidate.spec.test_command, "red"))
         reason = why_not_red(run, tests)
         findings = [self._finding(Verdict.NOT_RED, reason, run)] if reason else []
+        before = self._on_base(candidate) if not findings and changes_old_tests(candidate) else run
         return GateResult(
             gate=self.name,
             findings=findings,
             evidence=[evidence(self.name, run)],
             unverified=uncounted(run),
             red_tests=failed_tests(run),
-            green_tests=passed_tests(run),
+            green_tests=passed_tests(before),
         )
+
+    def _on_base(self, candidate: Candidate) -> TestRun:
+        """The base as it is, with its own tests: what is green there must stay green (kept_green)."""
+        tree = self._mirror.tree(candidate.base)
+        return self._runner.run(job(candidate, tree, candidate.spec.test_command, "base"))
 
     def _green_base(self, candidate: Candidate) -> GateResult:
         kind = candidate.spec.kind.value
-        tree = self._mirror.tree(candidate.base)
-        run = self._runner.run(job(candidate, tree, candidate.spec.test_command, "base"))
+        run = self._on_base(candidate)
         reason = f"the Test Command is not green on main itself, before this {kind}. A person must repair main first."
         return GateResult(
             gate=self.name,

@@ -1,7 +1,8 @@
-"""Gate tests: the Test Command is green on the candidate, by exit code and count, and what was red is green (D7)."""
+"""Gate tests: the Test Command is green on the candidate, by exit code and count; what was red is green (D7), what was green too."""
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
+from damascus.gates.kept_green import lost
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.stacks.printed import plain, pytest_summary
@@ -17,7 +18,7 @@ class Tests:
 
     def check(self, candidate: Candidate) -> GateResult:
         run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
-        finding = self._failure(candidate, run) or self._unproved(candidate, run)
+        finding = self._failure(candidate, run) or lost(candidate, run) or self._unproved(candidate, run)
         return GateResult(
             gate=self.name,
             findings=[finding] if finding else [],

@@ -28,14 +28,35 @@ class Weakness:
 
 @dataclass(frozen=True)
 class Moved:
-    """What the candidate's changed test files hold: a test found there under its name or with its body was moved."""
+    """The tests of the candidate's changed files, each with its path: a lost one may be found there."""
 
-    names: frozenset[str]
-    bodies: frozenset[str]
+    tests: tuple[tuple[str, WrittenTest], ...]
     contents: frozenset[bytes]
 
-    def holds(self, test: WrittenTest) -> bool:
-        return test.name in self.names or (test.can_fail and test.body in self.bodies)
+    def holds(self, path: str, test: WrittenTest) -> bool:
+        """Under its name or with its body, no weaker than it was, in a file that is collected by its name too."""
+        return any(
+            _same(test, other) and not _how_weaker(test, other) and _collected(path, place)
+            for place, other in self.tests
+        )
+
+
+def _same(test: WrittenTest, other: WrittenTest) -> bool:
+    return test.name == other.name or (test.can_fail and test.body == other.body)
+
+
+def _how_weaker(test: WrittenTest, now: WrittenTest) -> str | None:
+    if now.skips > test.skips:
+        return "skipped"
+    if (test.asserts and not now.asserts) or (test.can_fail and not now.can_fail):
+        return "emptied"
+    return None
+
+
+def _collected(old: str, new: str) -> bool:
+    """Runners find files by their names: what moves from `test_a.py` to `a.py` runs no more."""
+    stack = stack_of(old)
+    return stack is None or not stack.tests.fullmatch(old) or stack.tests.fullmatch(new) is not None
 
 
 class WeakenedTests:
@@ -72,17 +93,13 @@ def _tests(candidate: Candidate) -> Iterator[Weakness]:
     for file in files:
         old = candidate.read(candidate.base, file.path) if file.status != "A" else None
         for weakness in _weakened(file, old, new.get(file.path), moved):
-            if not _may_go(candidate, weakness):
+            if not may_go(candidate, weakness):
                 yield weakness
 
 
 def _moved(contents: dict[str, bytes]) -> Moved:
-    tests = [test for path, content in contents.items() for test in tests_in(content, path).tests.values()]
-    return Moved(
-        frozenset(test.name for test in tests),
-        frozenset(test.body for test in tests),
-        frozenset(contents.values()),
-    )
+    tests = ((path, test) for path, content in contents.items() for test in tests_in(content, path).tests.values())
+    return Moved(tuple(tests), frozenset(contents.values()))
 
 
 def _weakened(file: ChangedFile, old: bytes | None, new: bytes | None, moved: Moved) -> Iterator[Weakness]:
@@ -111,16 +128,14 @@ def _has_content(data: bytes) -> bool:
 def _compared(path: str, before: WrittenFile, after: WrittenFile, moved: Moved) -> Iterator[Weakness]:
     for name, test in before.tests.items():
         now = after.tests.get(name)
-        if now is None:
-            if not moved.holds(test):
-                yield Weakness("deleted", path, name)
-        elif now.skips > test.skips:
-            yield Weakness("skipped", path, name)
-        elif (test.asserts and not now.asserts) or (test.can_fail and not now.can_fail):
-            yield Weakness("emptied", path, name)
+        what = _how_weaker(test, now) if now else None
+        if now is None and not moved.holds(path, test):
+            yield Weakness("deleted", path, name)
+        elif what:
+            yield Weakness(what, path, name)
 
 
-def _may_go(candidate: Candidate, weakness: Weakness) -> bool:
+def may_go(candidate: Candidate, weakness: Weakness) -> bool:
     """`may_remove` names a file, a folder, a glob, or one test as path::name."""
     last = weakness.test.split("::")[-1]
     for entry in candidate.spec.may_remove:

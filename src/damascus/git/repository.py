@@ -179,12 +179,21 @@ class Repository:
 
     def checkouts(self, branch: str) -> list[Checkout]:
         """Every worktree that has the branch checked out; more than one only if the user forced it."""
+        if self._is_alone():
+            here = (self.git_dir / "HEAD").read_text().strip() == f"ref: refs/heads/{branch}"
+            return [Checkout(self.top, self.tip(branch))] if here else []
         found = []
         for record in self.git.out("worktree", "list", "--porcelain", "-z").split("\0\0"):
             fields = dict(line.partition(" ")[::2] for line in record.split("\0") if line)
             if fields.get("branch") == f"refs/heads/{branch}":
                 found.append(Checkout(self._real_folder(Path(fields["worktree"])), sha(fields["HEAD"])))
         return found
+
+    def _is_alone(self) -> bool:
+        """A plain repository with one worktree: its HEAD is a file that can simply be read."""
+        git = self.git_dir
+        plain = git == self.top / ".git" and not (git / "HEAD").is_symlink() and not (git / "worktrees").exists()
+        return plain and b"worktree" not in (git / "config").read_bytes().lower()
 
     def _real_folder(self, listed: Path) -> Path:
         """Git lists the main worktree of a repository with a separate git dir under the git dir's own name."""

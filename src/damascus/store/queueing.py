@@ -123,6 +123,8 @@ def _write(
         row = c.execute(sql("add_item"), params).fetchone()
     else:
         row = c.execute(sql("replace_item"), params | {"id": replaced["id"]}).fetchone()
+        if row is None:
+            raise UsageError(f"the story {replaced['story_id']} was taken up again at this moment. Nothing was queued.")
         c.execute(sql("close_issues"), {"item": replaced["id"], "answer": "the spec was replaced"})
     assert row is not None
     kind = "story.added" if replaced is None else "story.replaced"

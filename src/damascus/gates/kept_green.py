@@ -1,0 +1,48 @@
+"""What was green before is green still, by the runner's own report where it names each test.
+
+Sources tell much (weakened_tests) but not all: a skip whose word is made at run time, a class that is no longer
+collected. So where a story changes tests that were there, or has no red run, the base's own run is the measure.
+"""
+
+from damascus.domain.ports import Candidate, Finding, TestRun
+from damascus.domain.verdict import Verdict
+from damascus.gates.diff_paths import is_test
+from damascus.gates.runs import passed_tests, tells_single_tests
+from damascus.gates.weakened_tests import REPAIR, Weakness, may_go
+from damascus.stacks import stack_of, tests_in
+
+
+def changes_old_tests(candidate: Candidate) -> bool:
+    return any(file.status != "A" and is_test(candidate, file.path) for file in candidate.changed)
+
+
+def lost(candidate: Candidate, run: TestRun) -> Finding | None:
+    """Tests that were green and are now neither green nor red, though nobody allowed that."""
+    if candidate.red is None or not tells_single_tests(run):
+        return None
+    now = {_plain(test) for test in passed_tests(run)}
+    before = dict.fromkeys(_plain(test) for test in candidate.red.green_tests)
+    gone = [test for test in before if test not in now and _owed(candidate, test, now)]
+    if not gone:
+        return None
+    message = f"green before and not run now: {', '.join(gone)}. {REPAIR}"
+    return Finding(gate="tests", verdict=Verdict.TESTS_WEAKENED, message=message, tests=gone)
+
+
+def _plain(test: str) -> str:
+    return test.partition("[")[0]
+
+
+def _owed(candidate: Candidate, test: str, now: set[str]) -> bool:
+    """Main still has it (others may have removed it meanwhile), the spec does not let it go, the story did not move it."""
+    path, _, name = test.partition("::")
+    if stack_of(path) is None or may_go(candidate, Weakness("lost", path, name)):
+        return False
+    if name not in tests_in(candidate.read(candidate.base, path) or b"", path).tests:
+        return False
+    changed = {file.path for file in candidate.changed}
+    if path not in changed:
+        return True
+    written = tests_in(candidate.read(candidate.commit, path) or b"", path).tests
+    moved = any(f"{other}::{name}" in now for other in changed if other != path)
+    return name in written and not moved
