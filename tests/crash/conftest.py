@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.crash.field import Field
 from tests.crash.worker_process import Act
 from tests.databases import fresh_database

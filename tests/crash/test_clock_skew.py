@@ -4,6 +4,7 @@ import signal
 from datetime import timedelta
 
 import pytest
+
 from tests.crash.conftest import Fields
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once

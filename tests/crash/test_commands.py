@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from damascus.domain.errors import DamascusError
+from damascus.store import people
 from tests.crash.conftest import Fields
 from tests.crash.field import Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
-
-from damascus.domain.errors import DamascusError
-from damascus.store import people
 
 WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'
 QUICK = "lease_seconds = 2.0\nheartbeat_seconds = 0.2\n"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.crash.field import Field, WorkerProcess
-from tests.crash.invariants import check_invariants, check_landed_once
-from tests.waiting import eventually
 
 from damascus.store.embedded import EmbeddedServer
 from damascus.store.pgprocess import servers_in
+from tests.crash.field import Field, WorkerProcess
+from tests.crash.invariants import check_invariants, check_landed_once
+from tests.waiting import eventually
 
 STORIES = tuple(f"S-{n}" for n in range(1, 7))
 WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from tests.crash.conftest import Fields
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once

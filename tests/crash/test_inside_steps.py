@@ -4,12 +4,12 @@ the forge. What was half done is done again or found, never twice."""
 import random
 
 import pytest
-from tests.crash.field import Field
-from tests.crash.invariants import check_invariants, check_landed_once
-from tests.crash.worker_process import Act
 
 from damascus.domain.verdict import Phase
 from damascus.engine.lifecycle import STEPS, StepInfo
+from tests.crash.field import Field
+from tests.crash.invariants import check_invariants, check_landed_once
+from tests.crash.worker_process import Act
 
 LOCAL = (0.5,)
 OUTSIDE = (0.2, 0.5, 0.8)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.crash.conftest import Fields
 from tests.crash.field import Field, WorkerProcess
 from tests.crash.invariants import check_invariants

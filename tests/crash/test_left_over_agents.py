@@ -5,14 +5,14 @@ import signal
 from pathlib import Path
 
 import pytest
+
+from damascus.domain.ids import StoryId
+from damascus.git.snapshots import Snapshots
 from tests.crash.conftest import Fields
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
-
-from damascus.domain.ids import StoryId
-from damascus.git.snapshots import Snapshots
 
 LEASE = "lease_seconds = 1.0\nheartbeat_seconds = 0.2\n"
 # Between its test and its code the agent waits for a file; it tells of every agent before it that still lives.

@@ -6,6 +6,7 @@ The second push, proposal and CI run are effects of phase merge, with boundaries
 from collections import Counter
 
 import pytest
+
 from tests.crash.boundaries import named, points
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants

@@ -5,13 +5,13 @@ until a story of this field really goes through it.
 """
 
 import pytest
+
+from damascus.domain.verdict import Phase
+from damascus.engine.lifecycle import STEPS, StepInfo
 from tests.crash.boundaries import points
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
-
-from damascus.domain.verdict import Phase
-from damascus.engine.lifecycle import STEPS, StepInfo
 
 SETTLES = (Phase.SPEC, Phase.BUILD, Phase.REVIEW, Phase.MERGE)
 BESIDE = ("forge:", "workspaces:", "command:")

@@ -4,6 +4,7 @@ import random
 from collections import Counter
 
 import pytest
+
 from tests.crash.field import Field, WorkerProcess
 from tests.crash.invariants import check_invariants
 from tests.waiting import eventually

@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from tests.crash.field import Field
-from tests.crash.invariants import check_invariants, check_landed_once
-from tests.crash.worker_process import Act
-from tests.waiting import eventually
 
 from damascus.domain.item import Item
 from damascus.domain.policy import RESCUE_LIMIT
 from damascus.store import leases, people
 from damascus.store.journal import Done, write_done
+from tests.crash.field import Field
+from tests.crash.invariants import check_invariants, check_landed_once
+from tests.crash.worker_process import Act
+from tests.waiting import eventually
 
 LEASE = timedelta(seconds=60)
 

@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+
+from damascus.domain.ids import StoryId
+from damascus.git.snapshots import Snapshots
 from tests.crash.conftest import Fields
 from tests.crash.field import Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.waiting import eventually
-
-from damascus.domain.ids import StoryId
-from damascus.git.snapshots import Snapshots
 
 WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'
 STUBBORN = "trap '' TERM\n"

@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 import pytest
+
 from tests.crash.conftest import Fields
 from tests.crash.field import Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once

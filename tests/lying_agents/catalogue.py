@@ -1,11 +1,12 @@
 """All lying agents, in the order of docs/lying-agents.md."""
 
-from tests.lying_agents import about_judges, about_tests, about_work, by_processes, in_git, with_files
+from tests.lying_agents import about_judges, about_old_tests, about_tests, about_work, by_processes, in_git, with_files
 from tests.lying_agents.tale import Tale
 
 CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "About the work": about_work.LIES,
-    "With tests": about_tests.LIES,
+    "With tests that were there": about_old_tests.LIES,
+    "With tests of their own": about_tests.LIES,
     "About what judges": about_judges.LIES,
     "In git": in_git.LIES,
     "With files": with_files.LIES,

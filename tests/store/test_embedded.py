@@ -13,13 +13,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.waiting import eventually
 
 from damascus.domain.errors import DamascusError
 from damascus.store.embedded import EmbeddedServer, default_home
 from damascus.store.pgbinaries import bin_folder, running_as, server_account
 from damascus.store.pgplace import LOG_CAP, SOCKET, try_lock
 from damascus.store.pgprocess import servers_in
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.req("F14")
 

@@ -92,7 +92,7 @@ def decide(item: Item, outcome: Outcome, now: datetime) -> Transition:
         case NeedsPerson():
             return _asks(item, outcome)
         case GivenBack():
-            return _kept(item, "ready", (("item.released", {"reason": outcome.reason}),))
+            return _kept(item, events=(("item.released", {"reason": outcome.reason}),))
         case _:
             assert_never(outcome)
 
@@ -101,167 +101,11 @@ def _moved(item: Item, to: Phase, **more: object) -> Event:
     return ("phase.transitioned", {"from": item.phase.value, "to": to.value, **more})
 
 
-def _advance(item: Item, outcome: Advance) -> Transition:
-    """Success ends a series; attempts, the last verdict and the streak of failures stay (D12, T5)."""
-    return Transition(
-        phase=outcome.to,
-        state="ready",
-        events=(_moved(item, outcome.to),),
-        attempts=item.attempts,
-        verdict=item.last_verdict,
-        feedback=item.last_feedback,
-        failure_signature=item.failure_signature,
-        failure_streak=item.failure_streak,
-        series_ended=True,
-        new_run=True,
-        keep_landing=outcome.to in (Phase.REVIEW, Phase.MERGE),
-        facts=outcome.facts,
-    )
-
-
-def _landed(item: Item, outcome: Landed) -> Transition:
-    feedback = VerdictFeedback(files_changed=list(outcome.files_changed))
-    return Transition(
-        phase=Phase.DONE,
-        state="resting",
-        events=(
-            _moved(item, Phase.DONE),
-            ("story.landed", {"commit": outcome.merged_commit, "proof": outcome.proof}),
-        ),
-        attempts=item.attempts,
-        verdict=Verdict.PASSED,
-        feedback=feedback,
-        series_ended=True,
-        frees_scope=True,
-        facts={**outcome.facts, "merged_commit": outcome.merged_commit},
-    )
-
-
-def _rejected(item: Item, outcome: Rejected) -> Transition:
-    attempts = item.attempts + 1
-    stop: Event
-    signature = outcome.feedback.signature(outcome.verdict)
-    streak = item.failure_streak + 1 if signature == item.failure_signature else 1
-    event: Event = (
-        "attempt.rejected",
-        {"verdict": outcome.verdict.value, "attempt": attempts, "message": outcome.feedback.message},
-    )
-    if attempts >= item.budget_cycles:
-        why = (
-            f"{item.story_id} is blocked after {attempts} of {item.budget_cycles} tries, the last one {outcome.verdict}"
-        )
-        stop = ("blocked.exhausted", {"attempts": attempts, "verdict": outcome.verdict.value})
-    elif streak >= LOOP_LIMIT:
-        why = f"{item.story_id} failed {streak} times in a row in the same way: {outcome.verdict}"
-        stop = ("blocked.loop", {"streak": streak, "verdict": outcome.verdict.value})
-    else:
-        return Transition(
-            phase=Phase.BUILD if item.phase in (Phase.REVIEW, Phase.MERGE) else item.phase,
-            state="ready",
-            events=(event, *_rework(item)),
-            attempts=attempts,
-            verdict=outcome.verdict,
-            feedback=outcome.feedback,
-            failure_signature=signature,
-            failure_streak=streak,
-            series_ended=True,
-            new_run=True,
-            ends_record=item.phase in (Phase.REVIEW, Phase.MERGE),
-        )
-    question = Question(f"{why}: {outcome.feedback.message.rstrip('. ')}. What should happen?")
-    blocked = _blocked(item, (event, stop), question, _resume(item))
-    return _with(blocked, attempts, outcome, signature, streak)
-
-
-def _rework(item: Item) -> tuple[Event, ...]:
-    return (_moved(item, Phase.BUILD, why="rework"),) if item.phase in (Phase.REVIEW, Phase.MERGE) else ()
-
-
-def _resume(item: Item) -> Phase:
-    """A person's answer has the candidate rebased and judged anew, so review and merge resume in build."""
-    return Phase.SPEC if item.phase == Phase.SPEC else Phase.BUILD
-
-
-def _with(base: Transition, attempts: int, outcome: Rejected, signature: str, streak: int) -> Transition:
-    return replace(
-        base,
-        attempts=attempts,
-        verdict=outcome.verdict,
-        feedback=outcome.feedback,
-        failure_signature=signature,
-        failure_streak=streak,
-        series_ended=True,
-        series_since=None,
-        series_count=0,
-    )
-
-
-def _blocked(item: Item, events: tuple[Event, ...], question: Question, resume: Phase) -> Transition:
-    return Transition(
-        phase=Phase.BLOCKED,
-        state="resting",
-        events=(*events, _moved(item, Phase.BLOCKED)),
-        attempts=item.attempts,
-        verdict=item.last_verdict,
-        feedback=item.last_feedback,
-        failure_signature=item.failure_signature,
-        failure_streak=item.failure_streak,
-        series_since=item.series_since,
-        series_count=item.series_count,
-        series_ended=item.series_ended,
-        resume_phase=resume,
-        question=question,
-        frees_scope=True,
-    )
-
-
-def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
-    since = item.series_since or (now if item.series_ended else item.first_attempted_at or now)
-    count = item.series_count + 1
-    feedback = VerdictFeedback(transient=True, message=outcome.reason)
-    if now - since > SERIES_LIMIT:
-        question = Question(
-            f"{item.story_id} has met trouble outside it for over 24 h: {outcome.reason}. What should happen?"
-        )
-        return _blocked(item, (("blocked.transient", {"reason": outcome.reason}),), question, item.phase)
-    wake = now + backoff(count)
-    event: Event = (
-        "phase.transient_retry",
-        {"reason": outcome.reason, "count": count, "not_before": wake.isoformat()},
-    )
-    return _kept(
-        item, "waiting", (event,), series_since=since, series_count=count, wait_kind="backoff",
-        wait_key=outcome.reason[:200], not_before=wake, feedback=_merge(item, feedback),
-    )  # fmt: skip
-
-
-def _merge(item: Item, feedback: VerdictFeedback) -> VerdictFeedback:
-    """A transient failure must not wipe what the last attempt said: the agent still needs it."""
-    if item.last_feedback is None:
-        return feedback
-    return item.last_feedback.model_copy(update={"transient": True})
-
-
-def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
-    event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
-    wake = now + outcome.after if outcome.after is not None else None
-    return _kept(item, "waiting", (event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=wake)
-
-
-def _asks(item: Item, outcome: NeedsPerson) -> Transition:
-    verdict = outcome.verdict or item.last_verdict
-    name = "blocked.question" if outcome.verdict is None else f"blocked.{outcome.verdict}"
-    question = Question(outcome.question, outcome.options)
-    blocked = _blocked(item, ((name, {"question": outcome.question}),), question, _resume(item))
-    return replace(blocked, verdict=verdict, feedback=outcome.feedback)
-
-
-def _kept(item: Item, state: str, events: tuple[Event, ...], **more: object) -> Transition:
-    """Same phase, same run, nothing charged."""
+def _kept(item: Item, **more: object) -> Transition:
+    """Same phase, same run, nothing charged: what every transition starts from."""
     kept = Transition(
         phase=item.phase,
-        state=state,
-        events=events,
+        state="ready",
         attempts=item.attempts,
         verdict=item.last_verdict,
         feedback=item.last_feedback,
@@ -272,3 +116,130 @@ def _kept(item: Item, state: str, events: tuple[Event, ...], **more: object) -> 
         series_ended=item.series_ended,
     )
     return replace(kept, **more)  # type: ignore[arg-type]
+
+
+SERIES_OVER: dict[str, object] = {"series_since": None, "series_count": 0, "series_ended": True}
+
+
+def _advance(item: Item, outcome: Advance) -> Transition:
+    """Success ends a series; attempts, the last verdict and the streak of failures stay (D12, T5)."""
+    return _kept(
+        item,
+        phase=outcome.to,
+        events=(_moved(item, outcome.to),),
+        new_run=True,
+        keep_landing=outcome.to in (Phase.REVIEW, Phase.MERGE),
+        facts=outcome.facts,
+        **SERIES_OVER,
+    )
+
+
+def _landed(item: Item, outcome: Landed) -> Transition:
+    told: Event = ("story.landed", {"commit": outcome.merged_commit, "proof": outcome.proof})
+    return _kept(
+        item,
+        phase=Phase.DONE,
+        state="resting",
+        events=(_moved(item, Phase.DONE), told),
+        verdict=Verdict.PASSED,
+        feedback=VerdictFeedback(files_changed=list(outcome.files_changed)),
+        failure_signature=None,
+        failure_streak=0,
+        frees_scope=True,
+        facts={**outcome.facts, "merged_commit": outcome.merged_commit},
+        **SERIES_OVER,
+    )
+
+
+def _rejected(item: Item, outcome: Rejected) -> Transition:
+    attempts = item.attempts + 1
+    signature = outcome.feedback.signature(outcome.verdict)
+    streak = item.failure_streak + 1 if signature == item.failure_signature else 1
+    charged: dict[str, object] = {
+        "attempts": attempts,
+        "verdict": outcome.verdict,
+        "feedback": outcome.feedback,
+        "failure_signature": signature,
+        "failure_streak": streak,
+        **SERIES_OVER,
+    }
+    event: Event = (
+        "attempt.rejected",
+        {"verdict": outcome.verdict.value, "attempt": attempts, "message": outcome.feedback.message},
+    )
+    if attempts >= item.budget_cycles:
+        why = f"{item.story_id} is blocked after {attempts} of {item.budget_cycles} tries, the last {outcome.verdict}"
+        stop: Event = ("blocked.exhausted", {"attempts": attempts, "verdict": outcome.verdict.value})
+    elif streak >= LOOP_LIMIT:
+        why = f"{item.story_id} failed {streak} times in a row in the same way: {outcome.verdict}"
+        stop = ("blocked.loop", {"streak": streak, "verdict": outcome.verdict.value})
+    else:
+        return _rework(item, event, charged)
+    question = Question(f"{why}: {outcome.feedback.message.rstrip('. ')}. What should happen?")
+    resume = Phase.SPEC if item.phase == Phase.SPEC else Phase.BUILD
+    return _blocked(item, (event, stop), question, resume, **charged)
+
+
+def _rework(item: Item, event: Event, charged: dict[str, object]) -> Transition:
+    """The next attempt; from review and merge it goes back to build, with a new worker record."""
+    back = item.phase in (Phase.REVIEW, Phase.MERGE)
+    phase = Phase.BUILD if back else item.phase
+    events = (event, _moved(item, phase, why="rework")) if back else (event,)
+    return _kept(item, phase=phase, events=events, new_run=True, ends_record=back, **charged)
+
+
+def _blocked(item: Item, events: tuple[Event, ...], question: Question, resume: Phase, **more: object) -> Transition:
+    return _kept(
+        item,
+        phase=Phase.BLOCKED,
+        state="resting",
+        events=(*events, _moved(item, Phase.BLOCKED)),
+        resume_phase=resume,
+        question=question,
+        frees_scope=True,
+        **more,
+    )
+
+
+def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
+    since = item.series_since or (now if item.series_ended else item.first_attempted_at or now)
+    count = item.series_count + 1
+    if now - since > SERIES_LIMIT:
+        trouble = outcome.reason.rstrip(". ")
+        question = Question(f"{item.story_id} has met trouble outside it for over 24 h: {trouble}. What should happen?")
+        return _blocked(item, (("blocked.transient", {"reason": outcome.reason}),), question, item.phase)
+    wake = now + backoff(count)
+    told: dict[str, object] = {"reason": outcome.reason, "count": count, "not_before": wake.isoformat()}
+    return _kept(
+        item,
+        state="waiting",
+        events=(("phase.transient_retry", told),),
+        series_since=since,
+        series_count=count,
+        wait_kind="backoff",
+        wait_key=outcome.reason[:200],
+        not_before=wake,
+        feedback=_marked_transient(item, outcome.reason),
+    )
+
+
+def _marked_transient(item: Item, reason: str) -> VerdictFeedback:
+    """A transient failure must not wipe what the last attempt said: the agent still needs it."""
+    if item.last_feedback is None:
+        return VerdictFeedback(transient=True, message=reason)
+    return item.last_feedback.model_copy(update={"transient": True})
+
+
+def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
+    event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
+    wake = now + outcome.after if outcome.after is not None else None
+    return _kept(item, state="waiting", events=(event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=wake)
+
+
+def _asks(item: Item, outcome: NeedsPerson) -> Transition:
+    """On the answer the same phase goes on; review and merge keep the candidate, judged anew if main moved."""
+    name = "blocked.question" if outcome.verdict is None else f"blocked.{outcome.verdict}"
+    events: tuple[Event, ...] = ((name, {"question": outcome.question}),)
+    question = Question(outcome.question, outcome.options)
+    verdict = outcome.verdict or item.last_verdict
+    return _blocked(item, events, question, item.phase, verdict=verdict, feedback=outcome.feedback)

@@ -8,7 +8,7 @@ from damascus.domain.ports import Candidate, Finding, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import is_test
 from damascus.gates.runs import passed_tests, tells_single_tests
-from damascus.gates.weakened_tests import REPAIR, Weakness, may_go
+from damascus.gates.weakened_tests import REPAIR, Weakness, may_go, same, tests_of
 from damascus.stacks import stack_of, tests_in
 
 
@@ -34,15 +34,11 @@ def _plain(test: str) -> str:
 
 
 def _owed(candidate: Candidate, test: str, now: set[str]) -> bool:
-    """Main still has it (others may have removed it meanwhile), the spec does not let it go, the story did not move it."""
+    """Main still has it (others may have removed it meanwhile), the spec doesn't let it go, no successor is green."""
     path, _, name = test.partition("::")
     if stack_of(path) is None or may_go(candidate, Weakness("lost", path, name)):
         return False
-    if name not in tests_in(candidate.read(candidate.base, path) or b"", path).tests:
-        return False
-    changed = {file.path for file in candidate.changed}
-    if path not in changed:
-        return True
-    written = tests_in(candidate.read(candidate.commit, path) or b"", path).tests
-    moved = any(f"{other}::{name}" in now for other in changed if other != path)
-    return name in written and not moved
+    was = tests_in(candidate.read(candidate.base, path) or b"", path).tests.get(name)
+    if was is None or all(file.path != path for file in candidate.changed):
+        return was is not None
+    return not any(f"{place}::{other.name}" in now for place, other in tests_of(candidate) if same(was, other))

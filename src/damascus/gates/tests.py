@@ -1,4 +1,4 @@
-"""Gate tests: the Test Command is green on the candidate, by exit code and count; what was red is green (D7), what was green too."""
+"""Gate tests: the Test Command is green on the candidate, by exit code and count: what was red (D7), what was green."""
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict

@@ -36,12 +36,12 @@ class Moved:
     def holds(self, path: str, test: WrittenTest) -> bool:
         """Under its name or with its body, no weaker than it was, in a file that is collected by its name too."""
         return any(
-            _same(test, other) and not _how_weaker(test, other) and _collected(path, place)
+            same(test, other) and not _how_weaker(test, other) and _collected(path, place)
             for place, other in self.tests
         )
 
 
-def _same(test: WrittenTest, other: WrittenTest) -> bool:
+def same(test: WrittenTest, other: WrittenTest) -> bool:
     return test.name == other.name or (test.can_fail and test.body == other.body)
 
 
@@ -87,19 +87,27 @@ def _judges(candidate: Candidate) -> Iterator[Weakness]:
 
 
 def _tests(candidate: Candidate) -> Iterator[Weakness]:
-    files = [file for file in candidate.changed if is_test(candidate, file.path)]
-    new = {file.path: candidate.read(candidate.commit, file.path) for file in files if file.status != "D"}
-    moved = _moved({path: content for path, content in new.items() if content is not None})
-    for file in files:
+    new = _contents(candidate)
+    moved = Moved(tuple(tests_of(candidate)), frozenset(new.values()))
+    for file in candidate.changed:
+        if not is_test(candidate, file.path):
+            continue
         old = candidate.read(candidate.base, file.path) if file.status != "A" else None
         for weakness in _weakened(file, old, new.get(file.path), moved):
             if not may_go(candidate, weakness):
                 yield weakness
 
 
-def _moved(contents: dict[str, bytes]) -> Moved:
-    tests = ((path, test) for path, content in contents.items() for test in tests_in(content, path).tests.values())
-    return Moved(tuple(tests), frozenset(contents.values()))
+def _contents(candidate: Candidate) -> dict[str, bytes]:
+    paths = [file.path for file in candidate.changed if file.status != "D" and is_test(candidate, file.path)]
+    found = {path: candidate.read(candidate.commit, path) for path in paths}
+    return {path: content for path, content in found.items() if content is not None}
+
+
+def tests_of(candidate: Candidate) -> Iterator[tuple[str, WrittenTest]]:
+    """The tests in the candidate's changed test files, each with its path."""
+    for path, content in _contents(candidate).items():
+        yield from ((path, test) for test in tests_in(content, path).tests.values())
 
 
 def _weakened(file: ChangedFile, old: bytes | None, new: bytes | None, moved: Moved) -> Iterator[Weakness]:
