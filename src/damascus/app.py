@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from damascus.domain.errors import DamascusError, UsageError
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from damascus.domain.config import Config
     from damascus.domain.ids import Sha
     from damascus.domain.ports import Agent
@@ -108,12 +110,21 @@ class App:
         config, _, _ = _config_of(repository, self.environ)
         main = repository.main_branch(config.project.main_branch)
         repository.refuse_unsupported(main, config.project.branch_prefix)
-        owner = f"{self.environ.get('USER') or 'damascus'}@{socket.gethostname()} {self.home}"
-        repository.lock_queue(projects.queue_id(self.database), owner)
         uuid = repository.project_uuid(create=True)
         assert uuid is not None
+        known = projects.find(self.database, uuid)
+        if known is not None and known.path != str(repository.top):
+            _refuse_copy(repository.top, Path(known.path), uuid)
+        self.hold_queue(repository)
         title = name or config.project.name or repository.top.name
         return projects.register(self.database, uuid, title, str(repository.top), (main, repository.tip(main)))
+
+    def hold_queue(self, repository: "Repository") -> None:
+        """One database and one data folder per repository: the mirror in it is the local forge."""
+        from damascus.store import projects
+
+        owner = f"{self.environ.get('USER') or 'damascus'}@{socket.gethostname()}, data in {self.home}"
+        repository.lock_queue(f"{projects.queue_id(self.database)} {self.home}", owner)
 
     def project(self, start: Path) -> Project:
         """The initialised project of a folder, with the config of its main branch."""
@@ -129,6 +140,21 @@ class App:
         row = self.init_project(start) if row.path != str(repository.top) else row
         folder = self.home / "projects" / str(row.uuid)
         return Project(row, repository, folder, config, notice, on_main)
+
+
+def _refuse_copy(top: Path, known: Path, uuid: "UUID") -> None:
+    """A moved folder is found again; a copy would take the queue away from the folder it was copied from."""
+    from damascus.git.repository import Repository
+
+    try:
+        original = Repository.discover(known).project_uuid(create=False) if known != top and known.exists() else None
+    except DamascusError:
+        return
+    if original == uuid:
+        raise UsageError(
+            f"{top} is a copy of {known}, which has the queue. Work there, or give the copy a queue of its own: "
+            "git config --unset damascus.project && git config --unset damascus.queue && damascus init"
+        )
 
 
 def _config_of(repository: "Repository", environ: Mapping[str, str]) -> "tuple[Config, str | None, bool]":
@@ -188,7 +214,7 @@ def make_tools(
     from damascus.domain.ids import Sha
     from damascus.engine.patience import patient
     from damascus.engine.tools import Tools
-    from damascus.forges.local import LocalForge
+    from damascus.forges import FORGES
     from damascus.gates import gates
     from damascus.gates.evidence import CleanRunner
     from damascus.git.setup import WorkspaceSetup
@@ -226,7 +252,7 @@ def make_tools(
         mirror=mirror,
         workspaces=Workspaces(project.worktrees, mirror, project.config.project.branch_prefix),
         snapshots=Snapshots(mirror),
-        forge=patient(LocalForge(mirror, project.repository, row.main_branch, runner, row.name), retry),
+        forge=patient(FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name), retry),
         agent=agent,
         gates_before=judges.before,
         gates_after=judges.after,
@@ -269,6 +295,7 @@ def make_worker(
     from damascus.engine.worker import Pace, Worker
     from damascus.system.hostid import WorkerLock, new_worker_id
 
+    app.hold_queue(project.repository)
     limits = project.config.limits
     agent = agent or make_agent(app, project, choice)
     worker_id = new_worker_id()

@@ -9,6 +9,7 @@ import pytest
 from tests.engine.shell_stories import FILES, Watched, bad, config, good, shell_story
 from tests.yard import Yard
 
+PULLS = ("refs/damascus/pulls/", "refs/damascus/pull-of/")
 Boundary = Callable[[str, str], None]
 
 
@@ -38,13 +39,13 @@ def verdicts(yard: Yard, name: str) -> list[str]:
 
 def drop_pulls(yard: Yard) -> None:
     git = yard.project.mirror.git
-    for ref in git.out("for-each-ref", "--format=%(refname)", "refs/damascus/pull").split():
+    for ref in git.out("for-each-ref", "--format=%(refname)", *PULLS).split():
         git.out("update-ref", "-d", ref)
 
 
 def change_pulls(yard: Yard, **columns: str) -> None:
     git = yard.project.mirror.git
-    for ref in git.out("for-each-ref", "--format=%(refname)", "refs/damascus/pull").split():
+    for ref in git.out("for-each-ref", "--format=%(refname)", *PULLS).split():
         record = json.loads(git.out("cat-file", "blob", ref)) | columns
         blob = yard.project.mirror.write_blob(json.dumps(record).encode())
         git.out("update-ref", ref, blob)
@@ -223,7 +224,9 @@ def test_checkpoints_say_what_another_worker_needs(tmp_path: Path, database_url:
     last, candidate = rows[-1], yard.item("one")["merged_commit"]
     assert last["component_id"] == "one" and last["repo"] == str(yard.repo) and candidate in last["commits"]
     assert sorted(last["files"]) == ["one.sh", "tests/test_one.sh"] and last["summary"].startswith("DONE: ")
-    assert rows[1]["ci_runs"] == [] and rows[-1]["worker_id"]
+    assert rows[1]["ci_runs"] == [] and len(rows[-1]["ci_runs"]) == 1
+    [claimed] = yard.events("one", "item.claimed")
+    assert {row["worker_id"] for row in rows} == {claimed["body"]["worker"]}
 
 
 @pytest.mark.req("W14")
@@ -237,7 +240,7 @@ def test_the_registry_says_who_works_where_and_how_far(yard: Yard) -> None:
 
     yard.work(Watched(yard, {"one": [good("one")]}), boundary=boundary)
     [record] = seen
-    assert (record["milestone"], record["step"]) == ("PUSHED_TO_CI", "push")
+    assert record["milestone"] == "PUSHED_TO_CI" and record["step"] in ("push", "propose")
     assert str(record["line"]).startswith("PUSHED_TO_CI: repo commit ") and record["pid"]
     assert yard.query("SELECT * FROM worker_records") == [] and yard.query("SELECT 1 FROM workers WHERE ended_at IS NULL") == []
 

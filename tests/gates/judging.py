@@ -84,6 +84,7 @@ class Judging:
             config=parse_config(config),
             read=self.mirror.read,
             logs=self.logs,
+            private_logs=self.logs / "private",
         )
 
     def red(self, candidate: Candidate) -> GateResult:

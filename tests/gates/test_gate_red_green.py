@@ -187,3 +187,20 @@ def test_red_is_seen_on_the_base_with_the_candidates_tests_only(tmp_path: Path) 
     judging = Judging.of(tmp_path, BASE | {"src.py": "def add(a, b):\n    return 0\n"})
     red = judging.red(judging.candidate(CODE | TEST))
     assert red.findings == [] and red.red_tests == ["tests/test_add.py::test_req_001_adds"]
+
+
+@pytest.mark.parametrize(
+    ("command", "path", "run"),
+    [
+        ("sh ci/check.sh", "ci/check.sh", True),
+        ("./ci/check.sh --fast", "ci/check.sh", True),
+        ("A=1 python -u tools/check.py && true", "tools/check.py", True),
+        ("true; ci/check.sh", "ci/check.sh", True),
+        ("ruff check src/a.py", "src/a.py", False),
+        ("pytest -q tests/test_a.py", "tests/test_a.py", False),
+    ],
+)
+def test_a_file_that_a_command_looks_at_is_no_judge(command: str, path: str, run: bool) -> None:
+    from damascus.gates.diff_paths import executes
+
+    assert executes(command, path) is run

@@ -105,13 +105,13 @@ LIES = (
     ),
     Tale(
         "writes thousands of files",
-        "buries broken work under 5,000 files in its scope",
+        "buries broken work under 2,000 files in its scope",
         "gate tests: the Test Command is red on the candidate",
         "tests_failed",
         """
         bad_work()
         os.mkdir("data")
-        for n in range(5_000):
+        for n in range(2_000):
             with open(f"data/{n}.txt", "w") as file:
                 file.write("x\\n")
         """,

@@ -220,6 +220,7 @@ class Candidate:
     config: Config
     read: Callable[[Sha, str], bytes | None]
     logs: Path
+    private_logs: Path
     env: Mapping[str, str] = field(default_factory=dict)
     acceptance: bytes | None = None
     red: GateResult | None = None

@@ -1,7 +1,7 @@
 """Gate acceptance: held-out tests that no agent ever sees (X1). Told of a failure is the requirement, nothing else.
 
 No test name, no path and no output leaves this gate in a finding: whoever knows how it is tested can write for
-the test. The log is kept for people.
+the test. The log is kept for people, apart from what a brief names.
 """
 
 import re
@@ -37,7 +37,9 @@ class Acceptance:
             return GateResult(gate=self.name, findings=[_finding([], "could not be read")])
         command = acceptance_command(files, candidate.spec.test_command)
         wanted = job(candidate, candidate.tree, command, "acceptance")
-        return self._judged(candidate, files, self._runner.run(replace(wanted, overlay=candidate.acceptance)))
+        hidden = candidate.private_logs / "acceptance.log"
+        run = self._runner.run(replace(wanted, overlay=candidate.acceptance, log=hidden))
+        return self._judged(candidate, files, run)
 
     def _judged(self, candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> GateResult:
         silent = not run.counted and expects_count(run.command)

@@ -5,6 +5,9 @@ import re
 from damascus import stacks
 from damascus.domain.ports import Candidate, ChangedFile
 
+PARTS = re.compile(r"&&|\|\||[;|&\n()]")
+ASSIGNMENT = re.compile(r"\w+=")
+INTERPRETER = re.compile(r"env|exec|time|(ba|da|z|k)?sh|python[\d.]*|node|ruby|perl|deno|bun|php|\.|source")
 WORD = re.compile(r"[^\s;&|()<>'\"=]+")
 
 
@@ -18,12 +21,13 @@ def is_test(candidate: Candidate, path: str) -> bool:
 
 
 def is_judge(candidate: Candidate, file: ChangedFile) -> bool:
-    """Does this change how the work is judged? Also a script of the base that a judging command names does."""
+    """Does this change how the work is judged? Also a script of the base that a judging command runs does; a file that
+    it merely looks at (`ruff check src/a.py`) does not."""
     commands = _commands(candidate)
     if any(stacks.is_judge(file.path, command) for command in commands):
         return True
-    named = any(names(command, file.path) for command in commands)
-    return named and file.status != "A" and not is_test(candidate, file.path)
+    run = any(executes(command, file.path) for command in commands)
+    return run and file.status != "A" and not is_test(candidate, file.path)
 
 
 def _belongs_to_tests(candidate: Candidate, file: ChangedFile) -> bool:
@@ -35,6 +39,17 @@ def _belongs_to_tests(candidate: Candidate, file: ChangedFile) -> bool:
 def _commands(candidate: Candidate) -> list[str]:
     own = [*candidate.config.gates.commands.values(), *candidate.config.ci.jobs.values()]
     return [candidate.spec.test_command, *own]
+
+
+def executes(command: str, path: str) -> bool:
+    """Is this path the program of one of the command's parts, or the script of an interpreter?"""
+    for part in PARTS.split(command):
+        words = [word.removeprefix("./") for word in part.split() if not ASSIGNMENT.match(word)]
+        if words and INTERPRETER.fullmatch(words[0].rsplit("/", 1)[-1]):
+            words = [word for word in words[1:] if not word.startswith("-")]
+        if words and words[0].strip("'\"") == path:
+            return True
+    return False
 
 
 def names(command: str, path: str) -> bool:

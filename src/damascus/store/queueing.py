@@ -78,9 +78,10 @@ def _refuse_existing(stories: Sequence[NewStory], existing: dict[str, Row]) -> N
     for story in stories:
         row = existing.get(story.spec.story.lower())
         if row is not None and row["phase"] not in ("blocked", "cancelled"):
+            first = "" if row["phase"] == "done" else f", or cancel it first: damascus cancel {row['story_id']}"
             raise UsageError(
-                f"the story {row['story_id']} is in the queue already (phase {row['phase']}). Use another id, or "
-                f"cancel it first: damascus cancel {row['story_id']}. Nothing was queued."
+                f"the story {row['story_id']} is in the queue already (phase {row['phase']}). "
+                f"Use another id{first}. Nothing was queued."
             )
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from damascus.domain.errors import DamascusError, Stopping, TransientError
 from damascus.engine.maintenance.landed import check_landed
-from damascus.engine.maintenance.pruner import prune_logs
+from damascus.engine.maintenance.pruner import prune
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.engine.tools import Tools
@@ -26,7 +26,7 @@ class Housekeeping:
             ("rescuer", 1.0, rescuer.rescue),
             ("reaper", 300.0, lambda: reap_workspaces(tools)),
             ("landed", 600.0, lambda: check_landed(tools)),
-            ("pruner", 900.0, lambda: prune_logs(tools)),
+            ("pruner", 900.0, lambda: prune(tools)),
         ]
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="housekeeping", daemon=True)

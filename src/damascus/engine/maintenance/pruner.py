@@ -1,17 +1,33 @@
-"""Keeps the disk free: packs the mirror now and then, removes old run folders of finished stories."""
+"""Keeps the disk free: old run folders and homes of finished stories go, unused set-ups too, the mirror is packed."""
 
 import shutil
+import time
+from pathlib import Path
 
 from damascus.engine.tools import Tools
 
 KEEP_DAYS = 30
+KEPT_FOR_A_STORY = ("runs", "homes", "held-out")
+MANY_LOOSE = 40
+"""Of 256 folders of loose objects one is counted: 40 there are about 10,000 in all."""
 
 
-def prune_logs(tools: Tools) -> int:
+def prune(tools: Tools) -> int:
+    """How many folders were removed."""
     removed = 0
     for row in tools.db.all("finished_stories", project=tools.project.id, seconds=KEEP_DAYS * 86400):
-        folder = tools.folder / "runs" / row["story_id"]
-        if folder.exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            removed += 1
+        for kind in KEPT_FOR_A_STORY:
+            removed += _remove(tools.folder / kind / row["story_id"])
+    for template in (tools.folder / "setup").glob("*/"):
+        if time.time() - template.stat().st_atime > KEEP_DAYS * 86400:
+            removed += _remove(template)
+    if len(list((tools.mirror.path / "objects" / "17").glob("*"))) > MANY_LOOSE:
+        tools.mirror.gc()
     return removed
+
+
+def _remove(folder: Path) -> int:
+    if not folder.exists():
+        return 0
+    shutil.rmtree(folder, ignore_errors=True)
+    return 1

@@ -31,10 +31,11 @@ MANY = 200
 
 
 class Prepared(BaseModel):
-    """Where the attempt starts: its base, and the tree of the work before it (if any)."""
+    """Where the attempt starts: its base, the tree of the work before it (if any) and what that was made on."""
 
     base: str
     start: str | None = None
+    was: str | None = None
 
 
 class Made(BaseModel):
@@ -88,15 +89,18 @@ def _prepare(run: Run) -> Prepared:
 
 
 def _start_of(run: Run, tip: Sha) -> Prepared:
-    """A further attempt keeps its base until the rebase; after a conflict it starts from the merge on main."""
-    last = _previous(run)
-    if "prepare" not in last:
+    """A further attempt keeps its base until the rebase; after a conflict it starts from the merge on main. A person's
+    retry starts from main as it is now with the work so far, a new spec from main alone."""
+    last, feedback = _previous(run), run.item.last_feedback
+    if "prepare" not in last or feedback is None:
         return Prepared(base=tip)
-    conflict = run.item.last_feedback.conflict if run.item.last_feedback else None
     merged = last.get("rebase", {}).get("conflict_tree")
-    if conflict is not None and merged:
-        return Prepared(base=conflict.their_sha, start=merged)
-    return Prepared(base=last["prepare"]["base"], start=_left_behind(run, last))
+    if feedback.conflict is not None and merged:
+        return Prepared(base=feedback.conflict.their_sha, start=merged)
+    was, start = last["prepare"]["base"], _left_behind(run, last)
+    if run.item.attempts == 0:
+        return Prepared(base=tip, start=start, was=was)
+    return Prepared(base=was, start=start)
 
 
 def _previous(run: Run) -> dict[str, dict[str, Any]]:
@@ -190,7 +194,8 @@ def fresh_workspace(run: Run, prepared: Prepared) -> Workspace:
     if start is None:
         workspace = spaces.create(story, base)
     else:
-        workspace = spaces.recreate(story, base, Sha(start), Scope(run.item.file_scope))
+        was = Sha(prepared.was) if prepared.was and start == prepared.start else None
+        workspace = spaces.recreate(story, base, Sha(start), Scope(run.item.file_scope), was=was)
     run.tools.prepare_checkout(workspace.path)
     return workspace
 
@@ -279,6 +284,7 @@ def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged |
         config=config,
         read=run.tools.mirror.read if len(changed) < MANY else partial(_read_listed, run.tools.mirror),
         logs=logs,
+        private_logs=run.tools.folder / "held-out" / run.item.story_id / f"run-{run.item.run_no}",
         env=passed_on(config.workspace.env),
         acceptance=run.item.acceptance,
         red=red.of("red") if red else None,

@@ -87,6 +87,8 @@ def _refine(run: Run, rough: Spec) -> Refined:
         raise Stopping
     if done.exit_code == AGENT_UNAVAILABLE:
         raise TransientError("the agent says that its provider is unavailable (exit 75)")
+    if done.exit_code != 0:
+        return Refined(questions=[f"The refiner failed (exit {done.exit_code}); see {run.folder / 'transcript.txt'}."])
     return Refined(text=_written(run), questions=done.report.concerns if done.report else [])
 
 

@@ -475,8 +475,10 @@ END $$;
 -- W15: what another worker needs to go on, at every milestone, push, CI result and every five minutes.
 CREATE VIEW checkpoints AS
 SELECT e.id, e.created_at, e.item_id, i.project, i.story_id AS component_id, r.path AS repo,
-       coalesce(w.worker_id, e.body ->> 'worker') AS worker_id,
-       coalesce(e.body ->> 'milestone', w.milestone) AS milestone,
+       (SELECT c.body ->> 'worker' FROM events_outbox c
+         WHERE c.item_id = e.item_id AND c.kind = 'item.claimed' AND c.id <= e.id ORDER BY c.id DESC LIMIT 1) AS worker_id,
+       (SELECT m.body ->> 'milestone' FROM events_outbox m
+         WHERE m.item_id = e.item_id AND m.kind = 'milestone.changed' AND m.id <= e.id ORDER BY m.id DESC LIMIT 1) AS milestone,
        e.kind AS trigger, i.run_no,
        (SELECT coalesce(jsonb_agg(j.output -> 'commit') FILTER (WHERE j.output ? 'commit'), '[]')
           FROM journal j WHERE j.item_id = e.item_id AND j.status = 'done' AND j.done_at <= e.created_at) AS commits,
@@ -493,5 +495,4 @@ SELECT e.id, e.created_at, e.item_id, i.project, i.story_id AS component_id, r.p
   FROM events_outbox e
   JOIN work_items i ON i.id = e.item_id
   JOIN repos r ON r.id = i.repo_id
-  LEFT JOIN worker_records w ON w.item_id = e.item_id
  WHERE e.kind IN ('milestone.changed', 'build.pushed', 'ci.finished', 'checkpoint.taken');

@@ -16,4 +16,4 @@ UPDATE work_items SET
     rough = coalesce(%(rough)s::bool, rough),
     updated_at = now()
  WHERE id = %(item)s::bigint AND fence = %(fence)s::bigint
-RETURNING *, (SELECT milestone FROM worker_records WHERE item_id = work_items.id) AS milestone
+RETURNING *, (SELECT milestone FROM worker_records WHERE item_id = work_items.id AND line IS NOT NULL) AS milestone
