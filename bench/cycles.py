@@ -28,13 +28,15 @@ PROCESSES = 2
 SECONDS = 8
 LEASE = timedelta(seconds=60)
 RAW_TABLE = f"""
-CREATE TABLE raw_jobs (id bigint PRIMARY KEY, priority int NOT NULL DEFAULT 2, state text NOT NULL DEFAULT 'queued', worker text);
+CREATE TABLE raw_jobs (
+    id bigint PRIMARY KEY, priority int NOT NULL DEFAULT 2, state text NOT NULL DEFAULT 'queued', worker text);
 INSERT INTO raw_jobs (id) SELECT n FROM generate_series(1, {ROWS}) n;
 CREATE INDEX raw_ready ON raw_jobs (priority, id) WHERE state = 'queued';
 VACUUM (ANALYZE) raw_jobs;
 """
-RAW_CLAIM = """UPDATE raw_jobs SET state = 'claimed', worker = 'w' WHERE id = (SELECT id FROM raw_jobs WHERE state = 'queued'
- ORDER BY priority, id LIMIT 1 FOR UPDATE SKIP LOCKED);
+RAW_CLAIM = """
+UPDATE raw_jobs SET state = 'claimed', worker = 'w'
+ WHERE id = (SELECT id FROM raw_jobs WHERE state = 'queued' ORDER BY priority, id LIMIT 1 FOR UPDATE SKIP LOCKED);
 """
 
 
@@ -106,7 +108,7 @@ def work(url: str, uuid: str, seconds: float) -> float:
         thread.start()
     began = time.monotonic()
     _claim_all(db, project, todo, (slots, until))
-    for thread in threads:
+    for _ in threads:
         todo.put(None)
     for thread in threads:
         thread.join()

@@ -100,7 +100,8 @@ def run_script(folder: Path, seconds: float) -> float:
 def spec(n: int) -> str:
     return (
         f"---\nstory: S-{n}\ntitle: story {n}\nscope: [m{n}.txt, tests/test_{n}.sh]\n---\n## Requirements\n"
-        f"- REQ-001: m{n}.txt is there\n\n## TDD Plan\nIts test first.\n\n## Test Command\n```sh\nsh tests/test_{n}.sh\n```\n"
+        f"- REQ-001: m{n}.txt is there\n\n## TDD Plan\nIts test first.\n\n"
+        f"## Test Command\n```sh\nsh tests/test_{n}.sh\n```\n"
     )
 
 

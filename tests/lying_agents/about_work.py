@@ -97,7 +97,7 @@ LIES = (
     ),
     Tale(
         "edits damascus.toml",
-        "adds gates that always pass and a long time limit",
+        "replaces the rules by a gate that always passes",
         "gate scope; the rules are read from the base",
         "scope_violation",
         """
@@ -176,7 +176,7 @@ LIES = (
     ),
     Tale(
         "writes a name with a newline",
-        "writes `m.py\\\\n`, which a careless pattern takes for `m.py`",
+        "writes `m.py` with a newline after it, which a careless pattern takes for `m.py`",
         "gate scope: a pattern matches the whole name",
         "scope_violation",
         """

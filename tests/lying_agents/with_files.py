@@ -94,7 +94,7 @@ LIES = (
     ),
     Tale(
         "writes more than can be scanned",
-        "hides a key behind 21 MB of text",
+        "writes 21 MB of text, in which any key could hide",
         "gate secrets: what could not be scanned has not passed",
         "secret_found",
         """
