@@ -18,7 +18,7 @@ from damascus.domain import policy
 from damascus.domain.item import Item
 from damascus.domain.outcome import Landed
 from damascus.store import journal, leases, settle
-from damascus.store.db import Connection, Database
+from damascus.store.db import Database
 from damascus.store.embedded import EmbeddedServer
 from damascus.store.projects import ProjectRow
 
@@ -136,11 +136,7 @@ def cycle(db: Database, item: Item) -> None:
     """One effect's `done` with its event under the fence, then the settle."""
     done = journal.Done("push", "x", datetime.now(UTC), {"commit": "b" * 40}, events=(("build.pushed", {}),))
 
-    def write(c: Connection) -> None:
-        leases.assert_fence(c, item.id, item.fence)
-        journal.write_done(c, item, done)
-
-    db.run(write)
+    journal.record_dones(db, item, [done])
     facts: dict[str, object] = {"pr_url": "local://bench/pulls/1"}
     to = policy.decide(item, Landed("b" * 40, "reachable", facts), datetime.now(UTC))
     settle.settle(db, item, to)

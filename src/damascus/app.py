@@ -232,7 +232,7 @@ def make_tools(
     setup = WorkspaceSetup(mirror, project.folder / "setup", project.repository.top, stopping)
 
     def prepare(checkout: Path) -> Mapping[str, str]:
-        tip = mirror.tip(row.main_branch) or project.repository.tip(row.main_branch)
+        tip = forge.main_tip()  # not the mirror's word for it: an agent can push to the mirror
         setup.prepare(checkout, tip, read_config(tip))
         return {}
 
@@ -242,6 +242,7 @@ def make_tools(
             process.end_leftovers(identity)
 
     runner = CleanRunner(mirror, project.folder / "checkouts", prepare, stopping)
+    forge = FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name)
     judges = gates(runner, mirror)
     calls = project.config.retry
     retry = CallRetry(calls.call_attempts, calls.call_first_seconds, calls.call_most_seconds)
@@ -252,7 +253,7 @@ def make_tools(
         mirror=mirror,
         workspaces=Workspaces(project.worktrees, mirror, project.config.project.branch_prefix),
         snapshots=Snapshots(mirror),
-        forge=patient(FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name), retry),
+        forge=patient(forge, retry),
         agent=agent,
         gates_before=judges.before,
         gates_after=judges.after,

@@ -174,9 +174,10 @@ def test_a_zombie_does_not_take_the_workspace_from_under_its_heir(fields: Fields
     field = fields(limits=LEASE)
     go = field.folder / "go"
     field.add("S-1")
-    field.killed(Act("command:implement"))
+    waiting = field.make_agent(f"while ! test -e {go}; do sleep 0.02; done", "waiting")
+    field.killed(Act("command:implement"), agent=waiting)
     zombie = asleep(field, "workspaces:exists", agent="true")
-    heir = field.start(agent=field.make_agent(f"while ! test -e {go}; do sleep 0.02; done", "waiting"))
+    heir = field.start(agent=waiting)
     heir.wait_for("command:implement")
 
     wakes(zombie)

@@ -179,7 +179,7 @@ def test_a_step_that_is_done_ends_the_row_of_rescues(lane: Lane) -> None:
     for n in range(RESCUE_LIMIT + 3):
         item = lane.claim_one()
         done = journal.Done(f"step-{n}", "", lane.row("S")["created_at"], {})
-        lane.db.run(lambda c, i=item, d=done: journal.write_done(c, i, d))  # type: ignore[misc]
+        lane.db.run(lambda c, i=item, d=done: journal.write_dones(c, i, [d]))  # type: ignore[misc]
         lane.expire(item)
         assert lane.rescue() == ["ready"]
 

@@ -108,7 +108,7 @@ def test_nasty_text_in_a_question_a_wait_or_a_reason_can_be_stored(lane: Lane, i
 @pytest.mark.req("D20")
 def test_the_journal_is_kept_by_run(lane: Lane, item: Item) -> None:
     """⚑ Keyed by attempt, rework without a burnt attempt returns the old result."""
-    lane.db.run(lambda c: journal.write_done(c, item, journal.Done("push", "", NOW, {"commit": "old"})))
+    lane.db.run(lambda c: journal.write_dones(c, item, [journal.Done("push", "", NOW, {"commit": "old"})]))
     assert journal.load(lane.db, item)["push", ""].output == {"commit": "old"}
     people.retry(lane.db, lane.project.id, "S")
     again = lane.claim_one()
@@ -119,7 +119,7 @@ def test_the_journal_is_kept_by_run(lane: Lane, item: Item) -> None:
 
 @pytest.mark.req("D20")
 def test_a_rescue_and_a_transient_retry_go_on_with_the_same_run(lane: Lane, item: Item) -> None:
-    lane.db.run(lambda c: journal.write_done(c, item, journal.Done("prepare", "", NOW, {"base": "b"})))
+    lane.db.run(lambda c: journal.write_dones(c, item, [journal.Done("prepare", "", NOW, {"base": "b"})]))
     lane.expire(item)
     lane.rescue()
     heir = lane.claim_one()
@@ -135,7 +135,7 @@ def test_the_first_result_of_a_step_stays(lane: Lane, item: Item) -> None:
         lane.db.run(lambda c, n=n: journal.write_intent(c, item, "push", "k", {"n": n}))  # type: ignore[misc]
     assert journal.load(lane.db, item)["push", "k"].input == {"n": 2}
     for n in (1, 2):
-        lane.db.run(lambda c, n=n: journal.write_done(c, item, journal.Done("push", "k", NOW, {"n": n})))  # type: ignore[misc]
+        lane.db.run(lambda c, n=n: journal.write_dones(c, item, [journal.Done("push", "k", NOW, {"n": n})]))  # type: ignore[misc]
     lane.db.run(lambda c: journal.write_intent(c, item, "push", "k", {"n": 3}))
     entry = journal.load(lane.db, item)["push", "k"]
     assert (entry.status, entry.output) == ("done", {"n": 1})

@@ -108,7 +108,7 @@ class Run:
         result = do(given)
         self.tools.boundary(step, "after_effect")
         entry = journal.Done(step, key, started, result.model_dump(mode="json"), given, events(result))
-        self._commit(lambda c: self._finish(c, entry, facts(result), progress(result)))
+        self._commit(lambda c: self._finish(c, facts(result), progress(result)), entry)
         self._entries[(step, key)] = journal.Entry(step, key, "done", self.item.fence, given, entry.output)
         self.tools.boundary(step, "after_done")
         return result
@@ -163,13 +163,13 @@ class Run:
 
     # ── transactions ──────────────────────────────────────────────────────────────────────────────────
 
-    def _commit(self, work: Callable[[Connection], Any]) -> Any:
-        """Fence check first, then what local steps left to be written, then the work."""
+    def _commit(self, work: Callable[[Connection], Any], *also: journal.Done) -> Any:
+        """Fence check first, with what local steps left to be written, then the work."""
+        dones = (*self.pending, *also)
 
         def whole(c: Connection) -> Any:
-            leases.assert_fence(c, self.item.id, self.item.fence)
-            for done in self.pending:
-                journal.write_done(c, self.item, done)
+            journal.write_dones(c, self.item, dones)
+            for done in dones:
                 self._report(c, done.step, done.events)
             return work(c)
 
@@ -188,13 +188,9 @@ class Run:
             if kind == "milestone.changed":
                 write_record(c, self.item.id, {**reported(body), "step": step})
 
-    def _finish(
-        self, c: Connection, entry: journal.Done, facts: dict[str, object], progress: dict[str, object]
-    ) -> None:
-        journal.write_done(c, self.item, entry)
+    def _finish(self, c: Connection, facts: dict[str, object], progress: dict[str, object]) -> None:
         if progress:
             write_record(c, self.item.id, {"progress": progress})
-        self._report(c, entry.step, entry.events)
         if "pr_url" in facts:
             c.execute(sql("set_pull"), {"item": self.item.id, "fence": self.item.fence, **facts})
 

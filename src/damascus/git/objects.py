@@ -25,6 +25,7 @@ GITLINK = "160000"
 REGULAR = ("100644", "100755")
 SMALL = 100_000
 KEPT = 512
+TREES_KEPT = 64
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Objects:
         self.folder = git.git_dir / "objects"
         self._reader = Reader(git)
         self._small: OrderedDict[str, Found] = OrderedDict()
+        self._trees: OrderedDict[str, dict[str, Entry]] = OrderedDict()
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -83,7 +85,7 @@ class Objects:
         for part in (part for part in path.split("/") if part):
             if found is None or found.kind != "tree":
                 return None
-            entry = parse_tree(found.data).get(part)
+            entry = self._parsed(found).get(part)
             found = self._object(entry.sha) if entry is not None and entry.mode != GITLINK else None
         return found
 
@@ -121,7 +123,16 @@ class Objects:
         found = self._object(tree)
         if found is None or found.kind != "tree":
             raise KeyError(f"no tree {tree} in {self.git.git_dir}")
-        return parse_tree(found.data)
+        return self._parsed(found)
+
+    def _parsed(self, found: Found) -> dict[str, Entry]:
+        """Read only: the last few are kept, since many paths of one folder are asked for in a row."""
+        known = self._trees.get(found.sha)
+        if known is None:
+            known = self._trees[found.sha] = parse_tree(found.data)
+            while len(self._trees) > TREES_KEPT:
+                self._trees.popitem(last=False)
+        return known
 
     def commit(self, sha: Sha) -> Commit:
         found = self.find([sha])[0]

@@ -1,5 +1,6 @@
 """The journal of a run: what each step was given and what it returned, first writer wins."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -47,25 +48,40 @@ def write_intent(c: Connection, item: Item, step: str, key: str, given: dict[str
     c.execute(sql("journal_intent"), _where(item, step, key) | {"input": Jsonb(storable(given))})
 
 
-def write_done(c: Connection, item: Item, done: Done) -> None:
-    params = {
-        "input": Jsonb(storable(done.input)),
-        "output": Jsonb(storable(done.output)),
-        "ago": datetime.now(UTC) - done.started_at,  # not when: this worker's clock may be wrong by minutes
+def as_json(done: Done) -> dict[str, Any]:
+    ago = datetime.now(UTC) - done.started_at  # not when: this worker's clock may be wrong by minutes
+    return {
+        "step": done.step,
+        "key": done.key,
+        "input": done.input,
+        "output": done.output,
+        "ago": ago.total_seconds(),
+        "events": [list(event) for event in done.events],
     }
-    c.execute(sql("journal_done"), _where(item, done.step, done.key) | params)
-    if item.rescues:
-        c.execute(sql("moved_on"), {"item": item.id, "fence": item.fence})
-    write_events(c, item.project_id, item.id, done.events)
+
+
+def write_dones(c: Connection, item: Item, dones: Sequence[Done]) -> None:
+    """Under the fence, in one round trip: the steps that are done and the events that tell of them."""
+    c.execute(sql("fenced_dones"), _dones(item, dones))
+
+
+def record_dones(db: Database, item: Item, dones: Sequence[Done]) -> None:
+    """The same as a transaction of its own."""
+    db.do("fenced_dones", **_dones(item, dones))
+
+
+def _dones(item: Item, dones: Sequence[Done]) -> dict[str, Any]:
+    listed = Jsonb(storable([as_json(done) for done in dones]))
+    where = {"item": item.id, "fence": item.fence, "run": item.run_no, "phase": item.phase.value}
+    return where | {"project": item.project_id, "dones": listed}
 
 
 def write_events(
     c: Connection, project: int, item: int | None, events: tuple[tuple[str, dict[str, object]], ...]
 ) -> None:
     if events:
-        kinds = [kind for kind, _ in events]
-        bodies = [Jsonb(storable(body)) for _, body in events]
-        c.execute(sql("event"), {"project": project, "item": item, "kinds": kinds, "bodies": bodies})
+        listed = Jsonb(storable([list(event) for event in events]))
+        c.execute(sql("events"), {"project": project, "item": item, "events": listed})
 
 
 def older_push_intent(db: Database, item: Item) -> bool:

@@ -85,6 +85,14 @@ BEGIN
     RETURN NEXT;
 END $$;
 
+CREATE FUNCTION public.fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM assert_fence(p_item, p_fence);
+    PERFORM write_dones(p_item, p_fence, p_run, p_phase, p_project, p_dones);
+END $$;
+
 CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -316,6 +324,72 @@ BEGIN
     END LOOP;
 END $$;
 
+CREATE FUNCTION public.settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans public.scope_span[]) RETURNS SETOF public.work_items
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    c work_items;
+    keep boolean := (p ->> 'keep')::boolean;
+    frees boolean := (p ->> 'frees_scope')::boolean;
+    asked jsonb := p -> 'question';
+BEGIN
+    PERFORM assert_fence(p_item, p_fence);
+    PERFORM write_dones(p_item, p_fence, (p ->> 'run_no')::integer, p ->> 'from', (p ->> 'project')::bigint, p -> 'dones');
+    IF p_spans IS NOT NULL THEN
+        PERFORM free_scope(p_item);
+    END IF;
+    UPDATE work_items SET
+        phase = p ->> 'phase', state = CASE WHEN keep THEN 'leased' ELSE p ->> 'state' END,
+        attempts = (p ->> 'attempts')::integer, last_verdict = p ->> 'verdict',
+        last_feedback = nullif(p -> 'feedback', 'null'),
+        failure_signature = p ->> 'signature', failure_streak = (p ->> 'streak')::integer,
+        series_since = (p ->> 'series_since')::timestamptz, series_count = (p ->> 'series_count')::integer,
+        series_ended = (p ->> 'series_ended')::boolean,
+        wait_kind = p ->> 'wait_kind', wait_key = p ->> 'wait_key', not_before = (p ->> 'not_before')::timestamptz,
+        resume_phase = p ->> 'resume', run_no = run_no + (p ->> 'new_run')::integer, rescues = 0,
+        base_commit = coalesce(p ->> 'base_commit', base_commit), candidate = coalesce(p ->> 'candidate', candidate),
+        pr_url = coalesce(p ->> 'pr_url', pr_url), merged_commit = coalesce(p ->> 'merged_commit', merged_commit),
+        spec = coalesce(p_spec, spec), spec_hash = coalesce(p ->> 'spec_hash', spec_hash),
+        file_scope = CASE WHEN p_spans IS NULL THEN file_scope
+                          ELSE ARRAY (SELECT jsonb_array_elements_text(p -> 'file_scope')) END,
+        spans = coalesce(p_spans, spans), rough = coalesce((p ->> 'rough')::boolean, rough), updated_at = now()
+     WHERE id = p_item AND fence = p_fence RETURNING * INTO c;
+    IF NOT keep THEN
+        DELETE FROM leases WHERE item_id = p_item AND fence = p_fence;
+    END IF;
+    IF frees THEN
+        PERFORM free_scope(p_item);
+    END IF;
+    IF c.phase = 'done' THEN
+        UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
+        PERFORM wake('dependency', p_item::text, 2147483647);
+    END IF;
+    IF NOT (p ->> 'keep_landing')::boolean THEN
+        PERFORM release_landing(p_item);
+    END IF;
+    IF c.wait_kind = 'landing' THEN
+        PERFORM wait_for_landing(c.repo_id, split_part(c.wait_key, ' ', 2), p_item);
+    END IF;
+    IF frees OR (p ->> 'ends_record')::boolean THEN
+        DELETE FROM worker_records WHERE item_id = p_item;
+    ELSE
+        UPDATE worker_records SET step = coalesce(p -> 'record' ->> 'step', step), line = coalesce(p -> 'record' ->> 'line', line),
+               milestone = coalesce(p -> 'record' ->> 'milestone', milestone),
+               progress = progress || coalesce(nullif(p -> 'record' -> 'progress', 'null'), '{}'),
+               since = CASE WHEN p -> 'record' ->> 'milestone' IS NULL THEN since ELSE now() END, updated_at = now()
+         WHERE item_id = p_item;
+    END IF;
+    PERFORM write_events(c.project_id, p_item, p -> 'events');
+    IF asked <> 'null' THEN
+        INSERT INTO human_issues (project_id, item_id, question, options, owner)
+            VALUES (c.project_id, p_item, asked ->> 'question',
+                    ARRAY (SELECT jsonb_array_elements_text(asked -> 'options')), asked ->> 'owner');
+        PERFORM write_events(c.project_id, p_item,
+                             jsonb_build_array(jsonb_build_array('issue.opened', jsonb_build_object('question', asked -> 'question'))));
+    END IF;
+    RETURN NEXT c;
+END $$;
+
 CREATE FUNCTION public.take_landing(p_repo bigint, p_target text, p_item bigint) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -352,6 +426,34 @@ BEGIN
     GET DIAGNOSTICS woken = ROW_COUNT;
     RETURN woken;
 END $$;
+
+CREATE FUNCTION public.write_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    d jsonb;
+BEGIN
+    FOR d IN SELECT e FROM jsonb_array_elements(p_dones) e LOOP
+        INSERT INTO journal (item_id, run_no, phase, step, key, status, fence, input, output, started_at, done_at)
+        VALUES (p_item, p_run, p_phase, d ->> 'step', d ->> 'key', 'done', p_fence, d -> 'input', d -> 'output',
+                clock_timestamp() - make_interval(secs => (d ->> 'ago')::float8), clock_timestamp())
+        ON CONFLICT (item_id, run_no, step, key)
+        DO UPDATE SET status = 'done', output = excluded.output, done_at = excluded.done_at, fence = excluded.fence
+         WHERE journal.status = 'intent';
+        PERFORM write_events(p_project, p_item, d -> 'events');
+    END LOOP;
+    IF p_dones <> '[]' THEN  -- rescues are counted in a row inside one step
+        UPDATE work_items SET rescues = 0 WHERE id = p_item AND fence = p_fence AND rescues > 0;
+    END IF;
+END $$;
+
+CREATE FUNCTION public.write_events(p_project bigint, p_item bigint, p_events jsonb) RETURNS void
+    LANGUAGE sql
+    AS $$
+    INSERT INTO events_outbox (project_id, item_id, kind, body)
+    SELECT p_project, p_item, e ->> 0, e -> 1
+      FROM jsonb_array_elements(p_events) WITH ORDINALITY AS listed(e, n) ORDER BY n
+$$;
 
 CREATE TABLE public.active_scopes (
     item_id bigint NOT NULL,
@@ -404,19 +506,6 @@ CREATE TABLE public.repos (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE public.worker_records (
-    item_id bigint NOT NULL,
-    worker_id text NOT NULL,
-    milestone text DEFAULT 'WORKING'::text NOT NULL,
-    step text,
-    substate text,
-    progress jsonb DEFAULT '{}'::jsonb NOT NULL,
-    line text,
-    since timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
-)
-WITH (fillfactor='50');
-
 CREATE VIEW public.checkpoints AS
  SELECT e.id,
     e.created_at,
@@ -424,8 +513,16 @@ CREATE VIEW public.checkpoints AS
     i.project,
     i.story_id AS component_id,
     r.path AS repo,
-    COALESCE(w.worker_id, (e.body ->> 'worker'::text)) AS worker_id,
-    COALESCE((e.body ->> 'milestone'::text), w.milestone) AS milestone,
+    ( SELECT (c.body ->> 'worker'::text)
+           FROM public.events_outbox c
+          WHERE ((c.item_id = e.item_id) AND (c.kind = 'item.claimed'::text) AND (c.id <= e.id))
+          ORDER BY c.id DESC
+         LIMIT 1) AS worker_id,
+    ( SELECT (m.body ->> 'milestone'::text)
+           FROM public.events_outbox m
+          WHERE ((m.item_id = e.item_id) AND (m.kind = 'milestone.changed'::text) AND (m.id <= e.id))
+          ORDER BY m.id DESC
+         LIMIT 1) AS milestone,
     e.kind AS trigger,
     i.run_no,
     ( SELECT COALESCE(jsonb_agg((j.output -> 'commit'::text)) FILTER (WHERE (j.output ? 'commit'::text)), '[]'::jsonb) AS "coalesce"
@@ -445,10 +542,9 @@ CREATE VIEW public.checkpoints AS
     ( SELECT COALESCE(jsonb_agg(h.answer), '[]'::jsonb) AS "coalesce"
            FROM public.human_issues h
           WHERE ((h.item_id = e.item_id) AND (h.answer IS NOT NULL))) AS decisions
-   FROM (((public.events_outbox e
+   FROM ((public.events_outbox e
      JOIN public.work_items i ON ((i.id = e.item_id)))
      JOIN public.repos r ON ((r.id = i.repo_id)))
-     LEFT JOIN public.worker_records w ON ((w.item_id = e.item_id)))
   WHERE (e.kind = ANY (ARRAY['milestone.changed'::text, 'build.pushed'::text, 'ci.finished'::text, 'checkpoint.taken'::text]));
 
 ALTER TABLE public.events_outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -562,8 +658,22 @@ ALTER TABLE public.work_items ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE TABLE public.worker_records (
+    item_id bigint NOT NULL,
+    worker_id text NOT NULL,
+    milestone text DEFAULT 'WORKING'::text NOT NULL,
+    step text,
+    substate text,
+    progress jsonb DEFAULT '{}'::jsonb NOT NULL,
+    line text,
+    since timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE public.workers (
     id text NOT NULL,
+    project_id bigint,
     host text NOT NULL,
     pid integer NOT NULL,
     slots integer NOT NULL,
@@ -616,9 +726,6 @@ ALTER TABLE ONLY public.active_scopes
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.work_items
-    ADD CONSTRAINT work_items_uuid_key UNIQUE (uuid);
-
 ALTER TABLE ONLY public.worker_records
     ADD CONSTRAINT worker_records_pkey PRIMARY KEY (item_id);
 
@@ -640,6 +747,8 @@ CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_be
 CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);
 
 CREATE INDEX work_items_ready ON public.work_items USING btree (project_id, deadline_at, id) WHERE (state = 'ready'::text);
+
+CREATE INDEX work_items_resting ON public.work_items USING btree (project_id, phase, updated_at) WHERE (state = 'resting'::text);
 
 CREATE UNIQUE INDEX work_items_story ON public.work_items USING btree (project_id, lower(story_id));
 
@@ -693,3 +802,6 @@ ALTER TABLE ONLY public.work_items
 
 ALTER TABLE ONLY public.worker_records
     ADD CONSTRAINT worker_records_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.workers
+    ADD CONSTRAINT workers_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

@@ -1,4 +1,4 @@
-"""One transaction: fence check, journal, row, lease, scope, landing, events, question.
+"""One transition, in one transaction and one round trip (function settle_item in the migrations).
 
 `engine/lifecycle.settle` is its only caller: nothing else writes an item's phase while a worker holds it.
 """
@@ -8,15 +8,13 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from damascus.domain.feedback import clean, storable
+from damascus.domain.feedback import storable
 from damascus.domain.item import Item
 from damascus.domain.policy import Transition
-from damascus.store import journal, leases, rows
-from damascus.store.db import Connection, Database, pipeline, sql
+from damascus.store import journal, rows
+from damascus.store.db import Connection, Database, sql
 
-FACTS = (
-    "base_commit", "candidate", "pr_url", "merged_commit", "spec", "spec_hash", "file_scope", "spans", "rough",
-)  # fmt: skip
+FACTS = ("base_commit", "candidate", "pr_url", "merged_commit", "spec_hash", "file_scope", "rough")
 
 
 def settle(
@@ -29,74 +27,57 @@ def settle(
     keep: bool = False,
 ) -> Item:
     """Write a transition; the item as it is now. `keep` leaves the lease with the worker, which goes on."""
-
-    def work(c: Connection) -> Item:
-        leases.assert_fence(c, item.id, item.fence)
-        with pipeline(c):
-            for done in dones:
-                journal.write_done(c, item, done)
-            if to.facts.get("spans") is not None:
-                c.execute(sql("free_scope"), {"item": item.id})
-            written = c.execute(sql("settle_item"), _columns(item, to, keep))
-            _leave(c, item, to, keep)
-            _record(c, item, to, record)
-            journal.write_events(c, item.project_id, item.id, to.events)
-            _ask(c, item, to)
-        row = written.fetchone()
-        assert row is not None
-        return rows.item(row)
-
-    return db.run(work)
+    columns = {
+        **_columns(item, to),
+        "keep": keep,
+        "record": record,
+        "dones": [journal.as_json(done) for done in dones],
+    }
+    row = db.one(
+        "settle_item",
+        item=item.id,
+        fence=item.fence,
+        columns=Jsonb(storable(columns)),
+        spec=to.facts.get("spec"),
+        spans=to.facts.get("spans"),
+    )
+    assert row is not None
+    return rows.item(row)
 
 
-def _columns(item: Item, to: Transition, keep: bool) -> dict[str, Any]:
-    columns: dict[str, Any] = {
-        "item": item.id,
-        "fence": item.fence,
-        "phase": to.phase.value,
-        "state": "leased" if keep else to.state,
+def _columns(item: Item, to: Transition) -> dict[str, Any]:
+    return {
+        "project": item.project_id,
+        "run_no": item.run_no,
+        "from": item.phase,
+        "phase": to.phase,
+        "state": to.state,
         "attempts": to.attempts,
-        "verdict": to.verdict.value if to.verdict else None,
-        "feedback": Jsonb(storable(to.feedback.model_dump(mode="json"))) if to.feedback else None,
-        "signature": _text(to.failure_signature),
+        "verdict": to.verdict,
+        "feedback": to.feedback.model_dump(mode="json") if to.feedback else None,
+        "signature": to.failure_signature,
         "streak": to.failure_streak,
-        "series_since": to.series_since,
+        "series_since": to.series_since.isoformat() if to.series_since else None,
         "series_count": to.series_count,
         "series_ended": to.series_ended,
         "wait_kind": to.wait_kind,
-        "wait_key": _text(to.wait_key),
-        "not_before": to.not_before,
-        "resume": to.resume_phase.value if to.resume_phase else None,
+        "wait_key": to.wait_key,
+        "not_before": to.not_before.isoformat() if to.not_before else None,
+        "resume": to.resume_phase,
         "new_run": int(to.new_run),
+        "keep_landing": to.keep_landing,
+        "frees_scope": to.frees_scope,
+        "ends_record": to.ends_record,
+        "events": [list(event) for event in to.events],
+        "question": _question(to),
+        **{name: to.facts.get(name) for name in FACTS},
     }
-    return columns | {name: to.facts.get(name) for name in FACTS}
 
 
-def _text(value: str | None) -> str | None:
-    """Paths and messages may hold what no text column takes."""
-    return None if value is None else clean(value)
-
-
-def _leave(c: Connection, item: Item, to: Transition, keep: bool) -> None:
-    if not keep:
-        c.execute(sql("drop_lease"), {"item": item.id, "fence": item.fence})
-    if to.frees_scope:
-        c.execute(sql("free_scope"), {"item": item.id})
-        if to.phase.value == "done":
-            c.execute(sql("main_is_at"), {"repo": item.repo_id, "tip": to.facts["merged_commit"]})
-            c.execute(sql("wake"), {"kind": "dependency", "key": str(item.id), "limit": 2**31 - 1})
-    if not to.keep_landing:
-        c.execute(sql("release_landing"), {"item": item.id})
-    if to.wait_kind == "landing":
-        target = str(to.wait_key).split(" ", 1)[1]
-        c.execute(sql("wait_for_landing"), {"repo": item.repo_id, "target": target, "item": item.id})
-
-
-def _record(c: Connection, item: Item, to: Transition, record: dict[str, object] | None) -> None:
-    if to.frees_scope or to.ends_record:
-        c.execute(sql("drop_worker_record"), {"item": item.id})
-    elif record:
-        write_record(c, item.id, record)
+def _question(to: Transition) -> dict[str, object] | None:
+    if to.question is None:
+        return None
+    return {"question": to.question.question, "options": list(to.question.options), "owner": to.question.owner}
 
 
 def write_record(c: Connection, item_id: int, record: dict[str, object]) -> None:
@@ -105,13 +86,3 @@ def write_record(c: Connection, item_id: int, record: dict[str, object]) -> None
     if columns["progress"] is not None:
         columns["progress"] = Jsonb(columns["progress"])
     c.execute(sql("worker_record"), {"item": item_id, **columns})
-
-
-def _ask(c: Connection, item: Item, to: Transition) -> None:
-    if to.question is None:
-        return
-    q = to.question
-    params = {"project": item.project_id, "item": item.id, "owner": q.owner}
-    asked = {"question": clean(q.question), "options": [clean(option) for option in q.options]}
-    c.execute(sql("open_issue"), params | asked)
-    journal.write_events(c, item.project_id, item.id, (("issue.opened", {"question": q.question}),))

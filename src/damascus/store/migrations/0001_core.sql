@@ -46,7 +46,7 @@ CREATE INDEX repo_holds_open ON repo_holds (repo_id) WHERE released_at IS NULL;
 
 CREATE TABLE work_items (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    uuid uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),
+    uuid uuid NOT NULL DEFAULT gen_random_uuid(),
     project_id bigint NOT NULL REFERENCES projects (id),
     project text NOT NULL,
     repo_id bigint NOT NULL REFERENCES repos (id),
@@ -470,6 +470,108 @@ BEGIN
         UPDATE landings SET item_id = p_item, since = now() WHERE repo_id = p_repo AND target = p_target;
         UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL WHERE id = p_item;
     END IF;
+END $$;
+
+-- Finished steps and the events that tell of them, first writer wins. p_dones: [{step, key, input, output, ago, events}].
+CREATE FUNCTION write_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    d jsonb;
+BEGIN
+    FOR d IN SELECT e FROM jsonb_array_elements(p_dones) e LOOP
+        INSERT INTO journal (item_id, run_no, phase, step, key, status, fence, input, output, started_at, done_at)
+        VALUES (p_item, p_run, p_phase, d ->> 'step', d ->> 'key', 'done', p_fence, d -> 'input', d -> 'output',
+                clock_timestamp() - make_interval(secs => (d ->> 'ago')::float8), clock_timestamp())
+        ON CONFLICT (item_id, run_no, step, key)
+        DO UPDATE SET status = 'done', output = excluded.output, done_at = excluded.done_at, fence = excluded.fence
+         WHERE journal.status = 'intent';
+        PERFORM write_events(p_project, p_item, d -> 'events');
+    END LOOP;
+    IF p_dones <> '[]' THEN  -- rescues are counted in a row inside one step
+        UPDATE work_items SET rescues = 0 WHERE id = p_item AND fence = p_fence AND rescues > 0;
+    END IF;
+END $$;
+
+-- p_events: [[kind, body], …]
+CREATE FUNCTION write_events(p_project bigint, p_item bigint, p_events jsonb) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO events_outbox (project_id, item_id, kind, body)
+    SELECT p_project, p_item, e ->> 0, e -> 1
+      FROM jsonb_array_elements(p_events) WITH ORDINALITY AS listed(e, n) ORDER BY n
+$$;
+
+-- The fenced form, in one round trip: what a worker writes when an effect is done.
+CREATE FUNCTION fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM assert_fence(p_item, p_fence);
+    PERFORM write_dones(p_item, p_fence, p_run, p_phase, p_project, p_dones);
+END $$;
+
+-- One transition, in one round trip: fence check, journal, row, lease, scope, landing, worker record, events, question.
+-- p has the columns as policy.decide made them; bytes and spans come apart, jsonb has no place for them.
+CREATE FUNCTION settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans scope_span[])
+RETURNS SETOF work_items LANGUAGE plpgsql AS $$
+DECLARE
+    c work_items;
+    keep boolean := (p ->> 'keep')::boolean;
+    frees boolean := (p ->> 'frees_scope')::boolean;
+    asked jsonb := p -> 'question';
+BEGIN
+    PERFORM assert_fence(p_item, p_fence);
+    PERFORM write_dones(p_item, p_fence, (p ->> 'run_no')::integer, p ->> 'from', (p ->> 'project')::bigint, p -> 'dones');
+    IF p_spans IS NOT NULL THEN
+        PERFORM free_scope(p_item);
+    END IF;
+    UPDATE work_items SET
+        phase = p ->> 'phase', state = CASE WHEN keep THEN 'leased' ELSE p ->> 'state' END,
+        attempts = (p ->> 'attempts')::integer, last_verdict = p ->> 'verdict',
+        last_feedback = nullif(p -> 'feedback', 'null'),
+        failure_signature = p ->> 'signature', failure_streak = (p ->> 'streak')::integer,
+        series_since = (p ->> 'series_since')::timestamptz, series_count = (p ->> 'series_count')::integer,
+        series_ended = (p ->> 'series_ended')::boolean,
+        wait_kind = p ->> 'wait_kind', wait_key = p ->> 'wait_key', not_before = (p ->> 'not_before')::timestamptz,
+        resume_phase = p ->> 'resume', run_no = run_no + (p ->> 'new_run')::integer, rescues = 0,
+        base_commit = coalesce(p ->> 'base_commit', base_commit), candidate = coalesce(p ->> 'candidate', candidate),
+        pr_url = coalesce(p ->> 'pr_url', pr_url), merged_commit = coalesce(p ->> 'merged_commit', merged_commit),
+        spec = coalesce(p_spec, spec), spec_hash = coalesce(p ->> 'spec_hash', spec_hash),
+        file_scope = CASE WHEN p_spans IS NULL THEN file_scope
+                          ELSE ARRAY (SELECT jsonb_array_elements_text(p -> 'file_scope')) END,
+        spans = coalesce(p_spans, spans), rough = coalesce((p ->> 'rough')::boolean, rough), updated_at = now()
+     WHERE id = p_item AND fence = p_fence RETURNING * INTO c;
+    IF NOT keep THEN
+        DELETE FROM leases WHERE item_id = p_item AND fence = p_fence;
+    END IF;
+    IF frees THEN
+        PERFORM free_scope(p_item);
+    END IF;
+    IF c.phase = 'done' THEN
+        UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
+        PERFORM wake('dependency', p_item::text, 2147483647);
+    END IF;
+    IF NOT (p ->> 'keep_landing')::boolean THEN
+        PERFORM release_landing(p_item);
+    END IF;
+    IF c.wait_kind = 'landing' THEN
+        PERFORM wait_for_landing(c.repo_id, split_part(c.wait_key, ' ', 2), p_item);
+    END IF;
+    IF frees OR (p ->> 'ends_record')::boolean THEN
+        DELETE FROM worker_records WHERE item_id = p_item;
+    ELSE
+        UPDATE worker_records SET step = coalesce(p -> 'record' ->> 'step', step), line = coalesce(p -> 'record' ->> 'line', line),
+               milestone = coalesce(p -> 'record' ->> 'milestone', milestone),
+               progress = progress || coalesce(nullif(p -> 'record' -> 'progress', 'null'), '{}'),
+               since = CASE WHEN p -> 'record' ->> 'milestone' IS NULL THEN since ELSE now() END, updated_at = now()
+         WHERE item_id = p_item;
+    END IF;
+    PERFORM write_events(c.project_id, p_item, p -> 'events');
+    IF asked <> 'null' THEN
+        INSERT INTO human_issues (project_id, item_id, question, options, owner)
+            VALUES (c.project_id, p_item, asked ->> 'question',
+                    ARRAY (SELECT jsonb_array_elements_text(asked -> 'options')), asked ->> 'owner');
+        PERFORM write_events(c.project_id, p_item,
+                             jsonb_build_array(jsonb_build_array('issue.opened', jsonb_build_object('question', asked -> 'question'))));
+    END IF;
+    RETURN NEXT c;
 END $$;
 
 -- W15: what another worker needs to go on, at every milestone, push, CI result and every five minutes.

@@ -1,0 +1,1 @@
+SELECT write_events(%(project)s::bigint, %(item)s::bigint, %(events)s::jsonb)

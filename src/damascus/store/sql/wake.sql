@@ -1,1 +1,0 @@
-SELECT wake(%(kind)s::text, %(key)s::text, %(limit)s::int)
