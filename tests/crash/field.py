@@ -63,7 +63,11 @@ class Field:
     def make_agent(self, before: str = "", name: str = "agent") -> str:
         """An instant agent as a shell script; `before` runs between its test and its code."""
         path = self.folder / f"{name}.sh"
-        given = {"log": shlex.quote(str(self.agent_log)), "folder": shlex.quote(str(self.folder)), "before": before or ":"}
+        given = {
+            "log": shlex.quote(str(self.agent_log)),
+            "folder": shlex.quote(str(self.folder)),
+            "before": before or ":",
+        }
         path.write_text(AGENT.format(**given))
         return f"sh {path}"
 
@@ -152,7 +156,11 @@ class WorkerProcess:
         self.wait_stopped()
 
     def wait_stopped(self) -> None:
-        eventually(lambda: self.state() == "T", 30, f"worker {self.pid} to stop itself:\n{self.told()}")
+        eventually(self.is_stopped, 30, f"worker {self.pid} to stop itself")
+
+    def is_stopped(self) -> bool:
+        assert self.process.exitcode is None, self.told()
+        return self.state() == "T"
 
     def state(self) -> str:
         """As /proc tells it: T for stopped."""
@@ -167,7 +175,11 @@ class WorkerProcess:
         return [line.partition(" ")[2] for line in lines if line.startswith(f"{what} ")]
 
     def wait_for(self, moment: str, timeout: float = 30.0) -> None:
-        eventually(lambda: moment in self.moments(), timeout, f"{moment} in worker {self.pid}")
+        def came() -> bool:
+            assert moment in self.moments() or self.process.exitcode is None, self.told()
+            return moment in self.moments()
+
+        eventually(came, timeout, f"{moment} in worker {self.pid}")
 
     def told(self) -> str:
         path = self.folder / f"worker-{self.pid}.log"

@@ -48,7 +48,9 @@ def test_a_healthy_worker_is_left_alone_whatever_its_clock_says(fields: Fields, 
     worker = field.start(agent=waiting, skew=skew)
     eventually(lambda: "waits" in read(field), 30, "the agent to wait")
     right = field.start(agent=waiting)
-    outlived = "SELECT 1 FROM leases WHERE acquired_at < clock_timestamp() - interval '5 s' AND expires_at > clock_timestamp()"
+    outlived = (
+        "SELECT 1 FROM leases WHERE acquired_at < clock_timestamp() - interval '5 s' AND expires_at > clock_timestamp()"
+    )
     eventually(lambda: field.yard.query(outlived), 30, "a lease that is renewed beyond three terms")
 
     go.touch()
@@ -78,6 +80,8 @@ def test_back_off_and_journal_are_told_in_the_databases_time(fields: Fields, ske
     claims = field.yard.query("SELECT created_at FROM events_outbox WHERE kind = 'item.claimed' ORDER BY id")
     assert [round((r["until"] - r["created_at"]) / SECOND, 0) for r in retries] == [1, 2]
     assert all(claim["created_at"] >= r["until"] for claim, r in zip(claims[1:], retries, strict=True))
-    took = field.yard.query("SELECT min(done_at - started_at) AS least, max(done_at - started_at) AS most FROM journal")[0]
+    took = field.yard.query(
+        "SELECT min(done_at - started_at) AS least, max(done_at - started_at) AS most FROM journal"
+    )[0]
     assert timedelta(0) <= took["least"] and took["most"] < timedelta(seconds=60)
     check_landed_once(field, "S-1")

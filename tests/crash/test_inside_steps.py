@@ -15,7 +15,18 @@ LOCAL = (0.5,)
 OUTSIDE = (0.2, 0.5, 0.8)
 CASES = [(step, share) for step in STEPS for share in (LOCAL if step.kind == "local" else OUTSIDE)]
 WITH_COMMAND = ("refine", "implement", "red", "verify")
-FORGE_CALLS = ("main_tip", "remote_refs", "push", "find_pull", "open_pull", "ci", "diff", "land", "close_merged", "landed")
+FORGE_CALLS = (
+    "main_tip",
+    "remote_refs",
+    "push",
+    "find_pull",
+    "open_pull",
+    "ci",
+    "diff",
+    "land",
+    "close_merged",
+    "landed",
+)
 SEEDS = range(12)
 
 

@@ -132,9 +132,9 @@ class Moments:
         """Whoever is stopped inside a transaction keeps its locks until the server ends it: another test."""
         real = db.run
 
-        def run(work: Callable[[Connection], Any]) -> Any:
+        def run(work: Callable[[Connection], Any], **how: Any) -> Any:
             with self.quiet:
-                return real(work)
+                return real(work, **how)
 
         db.run = run  # type: ignore[method-assign]
 

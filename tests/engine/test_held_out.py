@@ -10,7 +10,16 @@ from tests.engine.shell_stories import Watched
 from tests.yard import Yard, story
 
 HIDDEN = "from alpha import value\n\n\ndef test_REQ_002_secret_oracle():\n    assert value() == 42\n"
-WEAK = "from alpha import value\n\n\ndef test_REQ_001():\n    assert value()\n\n\ndef test_REQ_002():\n    assert value() > 0\n"
+WEAK = """from alpha import value
+
+
+def test_REQ_001():
+    assert value()
+
+
+def test_REQ_002():
+    assert value() > 0
+"""
 WORDS = ("secret_oracle", "test_hidden", "damascus-acceptance", "== 42")
 
 
@@ -31,7 +40,9 @@ def tried(value: int) -> dict[str, object]:
 def test_an_agent_never_sees_the_tests_and_is_told_the_requirement_only(tmp_path: Path, database_url: str) -> None:
     yard = Yard(tmp_path, database_url)
     yard.add(
-        story("alpha", requirements={"REQ-001": "gives a value", "REQ-002": "gives the right one"}, acceptance="hidden"),
+        story(
+            "alpha", requirements={"REQ-001": "gives a value", "REQ-002": "gives the right one"}, acceptance="hidden"
+        ),
         acceptance=archive(),
     )
     agent = Watched(yard, {"alpha": [tried(7), tried(42)]})

@@ -140,7 +140,12 @@ def test_left_over_checkouts_are_swept(yard: Yard) -> None:
 
 
 def test_too_little_disk_pauses_claims_until_there_is_room(tmp_path: Path, database_url: str) -> None:
-    yard = Yard(tmp_path, database_url, files=FILES, config=config().replace("disk_reserve_mb = 0", "disk_reserve_mb = 999999999"))
+    yard = Yard(
+        tmp_path,
+        database_url,
+        files=FILES,
+        config=config().replace("disk_reserve_mb = 0", "disk_reserve_mb = 999999999"),
+    )
     yard.add(shell_story("one"))
     worker = yard.worker(Watched(yard, {"one": [good("one")]}))
     working = threading.Thread(target=worker.run, args=(nothing,))

@@ -75,7 +75,15 @@ def test_a_reviewer_that_finds_no_such_pull_sends_back(yard: Yard, lost: str) ->
     assert (item["phase"], item["attempts"], verdicts(yard, "one")) == ("done", 1, ["no_pr"])
     back = [row["body"] for row in yard.events("one", "phase.transitioned")]
     assert {"from": "review", "to": "build", "why": "rework"} in back
-    assert milestones(yard, "one") == ["WORKING", "PUSHED_TO_CI", "DONE", "TERMINATED", "WORKING", "PUSHED_TO_CI", "DONE"]
+    assert milestones(yard, "one") == [
+        "WORKING",
+        "PUSHED_TO_CI",
+        "DONE",
+        "TERMINATED",
+        "WORKING",
+        "PUSHED_TO_CI",
+        "DONE",
+    ]
 
 
 @pytest.mark.req("D14", "D10")
@@ -202,9 +210,14 @@ def test_red_ci_is_fixed_by_the_same_worker_record(tmp_path: Path, database_url:
     assert [row["milestone"] for row in records] == ["WORKING", "PUSHED_TO_CI", "FIXING_CI", "PUSHED_TO_CI"]
     assert len({row["worker_id"] for row in records}) == 1
     red, green = (row["body"] for row in yard.events("one", "ci.finished"))
-    assert red["jobs"] == {"test": "success", "lint": "failure"} and green["jobs"] == {"test": "success", "lint": "success"}
+    assert red["jobs"] == {"test": "success", "lint": "failure"} and green["jobs"] == {
+        "test": "success",
+        "lint": "success",
+    }
     assert green["commit"] == item["merged_commit"] != red["commit"]
-    [line] = [row["body"]["line"] for row in yard.events("one", "milestone.changed") if row["body"]["milestone"] == "DONE"]
+    [line] = [
+        row["body"]["line"] for row in yard.events("one", "milestone.changed") if row["body"]["milestone"] == "DONE"
+    ]
     assert "all green (test success, lint success), mirror: not configured" in line
 
 
@@ -220,7 +233,11 @@ def test_checkpoints_say_what_another_worker_needs(tmp_path: Path, database_url:
     assert [row["trigger"] for row in rows] == [
         "milestone.changed", "build.pushed", "milestone.changed", "ci.finished", "milestone.changed",
     ]  # fmt: skip
-    assert [row["milestone"] for row in rows if row["trigger"] == "milestone.changed"] == ["WORKING", "PUSHED_TO_CI", "DONE"]
+    assert [row["milestone"] for row in rows if row["trigger"] == "milestone.changed"] == [
+        "WORKING",
+        "PUSHED_TO_CI",
+        "DONE",
+    ]
     last, candidate = rows[-1], yard.item("one")["merged_commit"]
     assert last["component_id"] == "one" and last["repo"] == str(yard.repo) and candidate in last["commits"]
     assert sorted(last["files"]) == ["one.sh", "tests/test_one.sh"] and last["summary"].startswith("DONE: ")
@@ -236,13 +253,18 @@ def test_the_registry_says_who_works_where_and_how_far(yard: Yard) -> None:
 
     def boundary(step: str, point: str) -> None:
         if (step, point) == ("propose", "after_done"):
-            seen.extend(yard.query("SELECT r.*, w.host, w.pid FROM worker_records r JOIN workers w ON w.id = r.worker_id"))
+            seen.extend(
+                yard.query("SELECT r.*, w.host, w.pid FROM worker_records r JOIN workers w ON w.id = r.worker_id")
+            )
 
     yard.work(Watched(yard, {"one": [good("one")]}), boundary=boundary)
     [record] = seen
     assert record["milestone"] == "PUSHED_TO_CI" and record["step"] in ("push", "propose")
     assert str(record["line"]).startswith("PUSHED_TO_CI: repo commit ") and record["pid"]
-    assert yard.query("SELECT * FROM worker_records") == [] and yard.query("SELECT 1 FROM workers WHERE ended_at IS NULL") == []
+    assert (
+        yard.query("SELECT * FROM worker_records") == []
+        and yard.query("SELECT 1 FROM workers WHERE ended_at IS NULL") == []
+    )
 
 
 @pytest.mark.req("W3", "W16")

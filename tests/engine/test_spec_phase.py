@@ -39,7 +39,12 @@ def test_without_a_refiner_a_person_is_asked_for_what_is_missing(tmp_path: Path,
     agent = refined(yard, None)
     yard.work(agent)
     item = yard.item("one")
-    assert (item["phase"], item["last_verdict"], item["resume_phase"], item["attempts"]) == ("blocked", "spec_ambiguous", "spec", 0)
+    assert (item["phase"], item["last_verdict"], item["resume_phase"], item["attempts"]) == (
+        "blocked",
+        "spec_ambiguous",
+        "spec",
+        0,
+    )
     [question] = yard.questions()
     assert all(what in question for what in ("scope", "TDD Plan", "Test Command")) and agent.given == []
     assert len(yard.events("one", "blocked.spec_ambiguous")) == 1
@@ -56,14 +61,14 @@ def test_a_refined_spec_is_frozen_and_built(yard: Yard) -> None:
     brief, prompt, _ = agent.given[0]
     assert (brief.role, brief.step) == ("spec-refiner", "refine") and "Somebody should say hello" in prompt
     assert agent.given[1][0].role == "code-implementer"
-    assert [row["body"] for row in yard.events("one", "phase.transitioned")][0] == {"from": "spec", "to": "build"}
+    assert yard.events("one", "phase.transitioned")[0]["body"] == {"from": "spec", "to": "build"}
 
 
 @pytest.mark.req("D19")
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (shell_story("one").replace("## Test Command", "## Testing"), "has no \"## Test Command\""),
+        (shell_story("one").replace("## Test Command", "## Testing"), 'has no "## Test Command"'),
         (shell_story("other"), "describes other, not one"),
         (shell_story("one", scope=["damascus.toml"]), "damascus.toml"),
         ("no front matter", "no front matter"),
@@ -94,7 +99,9 @@ def test_the_refiners_own_questions_go_to_a_person_and_the_answer_back_to_it(yar
 def test_two_refined_stories_never_get_one_file(yard: Yard) -> None:
     """The scope comes with the refined spec: it is asked for like any other."""
     yard.add(shell_story("two", scope=["one.sh", "tests/test_two.sh"], command="sh tests/test_two.sh"))
-    two = {"write": {"one.sh": "echo hello two\n", "tests/test_two.sh": '# REQ-001\ntest "$(sh one.sh)" = "hello two"\n'}}
+    two = {
+        "write": {"one.sh": "echo hello two\n", "tests/test_two.sh": '# REQ-001\ntest "$(sh one.sh)" = "hello two"\n'}
+    }
     one = refined(yard, shell_story("one"))
     one.inner = Watched(yard, {"one": [{"only_role": "spec-refiner"}, good("one")], "two": [two]}).inner
     yard.work(one)

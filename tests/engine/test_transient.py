@@ -36,7 +36,9 @@ def test_exit_75_waits_and_charges_nothing(yard: Yard) -> None:
     def look() -> None:
         waits.extend(yard.query("SELECT * FROM work_items WHERE wait_kind = 'backoff'"))
 
-    yard.work(Watched(yard, {"one": [bad("one"), {"exit": 75}, {"exit": 75}, good("one")]}), boundary=no_waiting(yard, look))
+    yard.work(
+        Watched(yard, {"one": [bad("one"), {"exit": 75}, {"exit": 75}, good("one")]}), boundary=no_waiting(yard, look)
+    )
     item = yard.item("one")
     assert (item["phase"], item["attempts"], item["last_verdict"]) == ("done", 1, "passed")
     assert [(row["attempts"], row["phase"], row["last_verdict"], row["series_count"]) for row in waits] == [
@@ -68,7 +70,12 @@ def test_trouble_for_over_24_hours_blocks_and_asks(yard: Yard) -> None:
 
     yard.work(Watched(yard, {"one": [{"exit": 75}]}), boundary=no_waiting(yard, a_day_later))
     item = yard.item("one")
-    assert (item["phase"], item["attempts"], item["last_verdict"], item["resume_phase"]) == ("blocked", 0, None, "build")
+    assert (item["phase"], item["attempts"], item["last_verdict"], item["resume_phase"]) == (
+        "blocked",
+        0,
+        None,
+        "build",
+    )
     assert len(yard.events("one", "blocked.transient")) == 1
     [question] = yard.questions()
     assert "trouble outside it for over 24 h" in question and "exit 75" in question

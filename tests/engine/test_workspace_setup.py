@@ -56,7 +56,12 @@ def test_the_values_of_passed_on_variables_stand_in_no_log(
     monkeypatch.setenv("SHOP_TOKEN", "s3cr3t-value")
     yard = Yard(tmp_path, database_url, files={"README": "x\n"}, config=config('[workspace]\nenv = ["SHOP_TOKEN"]\n'))
     yard.add(shell_story("one"), budget=1)
-    leaks = {"write": {"one.sh": "echo bye\n", "tests/test_one.sh": '# REQ-001\necho "token is $SHOP_TOKEN"\nsh one.sh\nexit 1\n'}}
+    leaks = {
+        "write": {
+            "one.sh": "echo bye\n",
+            "tests/test_one.sh": '# REQ-001\necho "token is $SHOP_TOKEN"\nsh one.sh\nexit 1\n',
+        }
+    }
     yard.work(Watched(yard, {"one": [leaks]}))
     item = yard.item("one")
     assert item["last_verdict"] == "tests_failed" and "token is" in item["last_feedback"]["test_output"]

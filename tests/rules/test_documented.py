@@ -76,7 +76,18 @@ def test_the_table_of_failures_in_the_documents_is_that_of_the_code() -> None:
 @pytest.mark.req("T7")
 def test_the_rules_of_verification_are_told() -> None:
     text = document("docs/VERIFICATION.md")
-    told = ["24 h", "5 min", "1 s", "budget_cycles", "`retry`", "exit code 75", "three", "twelve rescues", "attempts", "series"]
+    told = [
+        "24 h",
+        "5 min",
+        "1 s",
+        "budget_cycles",
+        "`retry`",
+        "exit code 75",
+        "three",
+        "twelve rescues",
+        "attempts",
+        "series",
+    ]
     assert [word for word in told if word not in text and word.replace("three", "3") not in text] == []
 
 

@@ -44,10 +44,20 @@ class LocalForge:
 
     def main_tip(self) -> Sha:
         """The user's main, fetched into the mirror only if it moved."""
-        tip = self.repository.tip(self.main_branch)
-        if self.mirror.tip(self.main_branch) != tip:
+        tip, known = self.repository.tip(self.main_branch), self.mirror.tip(self.main_branch)
+        if known == tip:
+            return tip
+        if self.mirror.objects.find([tip])[0] is None or not self._learn(tip, known):
             self.mirror.fetch(only=self.main_branch)
         return self.mirror.tip(self.main_branch) or tip
+
+    def _learn(self, tip: Sha, known: Sha | None) -> bool:
+        """A commit that we landed is in the mirror already: no fetch is needed to know that main is there."""
+        try:
+            self.mirror.update_refs([RefMove(self._origin_main, tip, known)])
+        except Stale:  # whoever landed it says so at this moment
+            return self.mirror.tip(self.main_branch) == tip
+        return True
 
     def land(self, old: Sha, new: Sha) -> None:
         landing.land(self.repository, self.mirror, self.main_branch, old, new)

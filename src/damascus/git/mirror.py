@@ -36,6 +36,7 @@ LOCK_POLL = 0.005
 LOCK_THERE = re.compile(r"Unable to create '(.+?\.lock)': File exists")
 ORPHAN_PATIENCE = 1.0
 NEAR = 50
+FETCH_AGAIN = 5
 LISTINGS_KEPT = 16
 KEEP_UNREACHABLE = "2.weeks.ago"
 STALE = re.compile(r"but expected|reference already exists|reference is missing|unable to resolve reference")
@@ -112,6 +113,10 @@ class Mirror:
         with self.locked("fetch"):
             args = ("fetch", *quiet, "--no-recurse-submodules", self.source, refspec)
             result = git.run(*args, check=False)
+            for _ in range(FETCH_AGAIN):
+                if result.code == 0 or "but expected" not in result.stderr:
+                    break
+                result = git.run(*args, check=False)  # a landing moved the same ref meanwhile
             if result.code == 0:
                 return
             if only is None or "couldn't find remote ref" not in result.stderr:
