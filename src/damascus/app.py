@@ -241,7 +241,8 @@ def make_tools(
         if identity is not None:
             process.end_leftovers(identity)
 
-    runner = CleanRunner(mirror, project.folder / "checkouts", prepare, stopping)
+    log_limit = project.config.limits.log_max_mb * 1_000_000
+    runner = CleanRunner(mirror, project.folder / "checkouts", prepare, stopping, log_limit)
     forge = FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name)
     judges = gates(runner, mirror)
     calls = project.config.retry

@@ -1,4 +1,4 @@
-"""A worker dies or falls asleep while its agent runs: the heir ends that agent first, and what it wrote is kept (D4)."""
+"""A worker dies or sleeps while its agent runs: the heir ends that agent first, and what it wrote is kept (D4)."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Main moves under a story that is about to land: phase merge rebases, judges, pushes and lands again. Killed there too.
+"""Main moves under a story about to land: phase merge rebases, judges, pushes and lands again. Killed there too.
 
 The second push, proposal and CI run are effects of phase merge, with boundaries of their own.
 """

@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+
 from tests.crash.field import Field, shell_story
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act

@@ -39,7 +39,8 @@ def test_a_dead_process_of_this_host_is_found_at_once_without_back_off(field: Fi
     (event,) = field.yard.events("S-1", "item.rescued")
     assert event["body"]["why"] == "its process on this host is dead"
     waited = field.yard.query(
-        "SELECT max(created_at) - min(created_at) AS gap FROM events_outbox WHERE kind IN ('item.rescued', 'story.landed')"
+        "SELECT max(created_at) - min(created_at) AS gap FROM events_outbox"
+        " WHERE kind IN ('item.rescued', 'story.landed')"
     )
     assert waited[0]["gap"] < timedelta(seconds=30)
     check_landed_once(field, "S-1")
@@ -64,8 +65,10 @@ def test_a_rescuer_that_dies_half_way_has_done_nothing(field: Field) -> None:
 
 
 def others(field: Field) -> list[dict[str, object]]:
-    mine = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
-    return field.yard.query(mine)
+    return field.yard.query(
+        "SELECT 1 FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
+    )
 
 
 @pytest.mark.req("D20")

@@ -80,7 +80,7 @@ def work(orders: Orders) -> None:
     forge: Any = watched("forge", worker.tools.forge, moments.reached)
     workspaces: Any = Watched("workspaces", worker.tools.workspaces, moments.reached)
     worker.tools = replace(worker.tools, forge=forge, workspaces=workspaces)
-    process.run = moments.watched_run(process.run)  # type: ignore[assignment]
+    process.run = moments.watched_run(process.run)
     lifecycle.carry = moments.watched_carry(lifecycle.carry)
     if orders.signals:
         obey_signals(worker, moments)

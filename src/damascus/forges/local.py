@@ -7,6 +7,7 @@ through the evidence runner, which has run them already if a gate did. Nothing i
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ids import sha as full_sha
 from damascus.domain.ports import (
@@ -44,12 +45,18 @@ class LocalForge:
 
     def main_tip(self) -> Sha:
         """The user's main, fetched into the mirror only if it moved."""
+        self._assert_there()
         tip, known = self.repository.tip(self.main_branch), self.mirror.tip(self.main_branch)
         if known == tip:
             return tip
         if self.mirror.objects.find([tip])[0] is None or not self._learn(tip, known):
             self.mirror.fetch(only=self.main_branch)
         return self.mirror.tip(self.main_branch) or tip
+
+    def _assert_there(self) -> None:
+        """A repository on a disk that is not mounted comes back: that is nobody's failure (T1)."""
+        if not self.repository.git_dir.is_dir():
+            raise TransientError(f"the repository {self.repository.top} is not there at the moment")
 
     def _learn(self, tip: Sha, known: Sha | None) -> bool:
         """A commit that we landed is in the mirror already: no fetch is needed to know that main is there."""
@@ -60,6 +67,7 @@ class LocalForge:
         return True
 
     def land(self, old: Sha, new: Sha) -> None:
+        self._assert_there()
         landing.land(self.repository, self.mirror, self.main_branch, old, new)
         try:
             self.mirror.update_refs([RefMove(self._origin_main, new, old)])
@@ -68,6 +76,7 @@ class LocalForge:
 
     def landed(self, commit: Sha) -> bool:
         """Asked of the user's repository itself, not of the mirror."""
+        self._assert_there()
         at_tip = self.repository.tip(self.main_branch) == commit
         return at_tip or landing.contains(self.repository, self.main_branch, commit)
 

@@ -39,6 +39,9 @@ Key = tuple[str, str, tuple[tuple[str, str], ...], str]
 Prepare = Callable[[Path], Mapping[str, str]]
 
 
+LOG_LIMIT = 20_000_000
+
+
 def nothing_to_prepare(checkout: Path) -> Mapping[str, str]:
     return {}
 
@@ -52,11 +55,13 @@ class CleanRunner:
         checkouts: Path,
         prepare: Prepare = nothing_to_prepare,
         stopping: Callable[[], int] = process.never,
+        log_limit: int = LOG_LIMIT,
     ) -> None:
         self._mirror = mirror
         self._checkouts = checkouts
         self._prepare = prepare
         self._stopping = stopping
+        self._log_limit = log_limit
         self._lock = threading.Lock()
         self._passed: OrderedDict[Key, TestRun] = OrderedDict()
         self._running: dict[Key, Future[TestRun | None]] = {}
@@ -127,6 +132,7 @@ class CleanRunner:
             log=job.log,
             timeout=job.timeout,
             stopping=self._stopping,
+            log_limit=self._log_limit,
         )
         if finished.stopped:
             raise Stopping

@@ -44,5 +44,6 @@ def _report(tools: Tools, item_id: int, kind: str, text: str, *, ask: bool) -> N
         if ask:
             params = {"project": tools.project.id, "item": item_id, "question": text, "owner": "you"}
             c.execute(sql("open_issue"), params | {"options": ["it was meant so"]})
+            write_events(c, tools.project.id, item_id, (("issue.opened", {"question": text}),))
 
     tools.db.run(work)
