@@ -86,7 +86,7 @@ def test_the_properties_see_every_outcome() -> None:
 
 
 @pytest.mark.req("D10", "D11")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(decided())
 def test_every_transition_fits_the_table(case: tuple[Item, Outcome, Transition]) -> None:
     """The CHECKs of work_items, and the rules that the CHECKs can't say."""
@@ -106,7 +106,7 @@ def test_every_transition_fits_the_table(case: tuple[Item, Outcome, Transition])
 
 
 @pytest.mark.req("D15", "T3", "T5")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(decided())
 def test_a_blocked_story_always_asks_and_no_other_does(case: tuple[Item, Outcome, Transition]) -> None:
     _, _, to = case
@@ -116,7 +116,7 @@ def test_a_blocked_story_always_asks_and_no_other_does(case: tuple[Item, Outcome
 
 
 @pytest.mark.req("D12", "D13", "T2")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(decided())
 def test_only_a_rejection_spends_an_attempt(case: tuple[Item, Outcome, Transition]) -> None:
     item, outcome, to = case
@@ -124,7 +124,7 @@ def test_only_a_rejection_spends_an_attempt(case: tuple[Item, Outcome, Transitio
 
 
 @pytest.mark.req("D12")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(decided())
 def test_success_leaves_the_verdict_and_landing_sets_passed(case: tuple[Item, Outcome, Transition]) -> None:
     item, outcome, to = case
@@ -141,7 +141,7 @@ def test_success_leaves_the_verdict_and_landing_sets_passed(case: tuple[Item, Ou
 
 
 @pytest.mark.req("T2")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(items(), st.timedeltas(timedelta(0), timedelta(hours=30)))
 def test_a_transient_failure_charges_nothing_before_24_hours(item: Item, age: timedelta) -> None:
     item = replace(item, series_since=NOW - age, series_count=3)
@@ -167,7 +167,7 @@ def test_back_off_doubles_from_a_second_to_five_minutes() -> None:
 
 
 @pytest.mark.req("T2", "T3")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(items())
 def test_the_first_series_counts_from_the_first_attempt_and_later_ones_from_their_start(item: Item) -> None:
     """At first that is first_attempted_at; success, a structural failure or a person's retry end a series."""
@@ -180,7 +180,7 @@ def test_the_first_series_counts_from_the_first_attempt_and_later_ones_from_thei
 
 
 @pytest.mark.req("T2")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(decided())
 def test_only_success_and_structural_failures_end_a_series(case: tuple[Item, Outcome, Transition]) -> None:
     item, outcome, to = case
@@ -195,7 +195,7 @@ def test_only_success_and_structural_failures_end_a_series(case: tuple[Item, Out
 
 
 @pytest.mark.req("D13", "D14", "D8")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(items(), feedbacks, st.sampled_from(STRUCTURAL))
 def test_a_rejected_attempt_goes_back_to_build_with_its_feedback(
     item: Item, feedback: VerdictFeedback, verdict: Verdict
@@ -210,7 +210,7 @@ def test_a_rejected_attempt_goes_back_to_build_with_its_feedback(
 
 
 @pytest.mark.req("D15")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(items(), feedbacks)
 def test_a_spent_budget_blocks(item: Item, feedback: VerdictFeedback) -> None:
     item = replace(item, attempts=item.budget_cycles - 1)
@@ -233,7 +233,7 @@ def followed(item: Item, to: Transition) -> Item:
 
 
 @pytest.mark.req("T5")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(["t1", "t2"]), min_size=1, max_size=12), st.data())
 def test_the_loop_breaker_trips_exactly_at_the_third_same_failure(tests: list[str], data: st.DataObject) -> None:
     """Trouble outside, waits and phases in between do not hide that the same failure comes again."""
@@ -278,7 +278,7 @@ def test_a_question_keeps_the_verdict_unless_it_brings_one() -> None:
     assert decide(item, NeedsPerson(None, "?", ("a",), VerdictFeedback()), NOW).verdict == Verdict.NO_PR
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(decided())
 def test_what_needs_no_clock_does_not_look_at_it(case: tuple[Item, Outcome, Transition]) -> None:
     item, outcome, to = case

@@ -26,7 +26,7 @@ def scope_of(draw: st.DrawFn, path: str) -> Scope:
 
 
 @pytest.mark.req("D17")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(data=st.data(), path=PATHS)
 def test_two_scopes_that_allow_one_path_always_overlap(data: st.DataObject, path: str) -> None:
     one, other = data.draw(scope_of(path)), data.draw(scope_of(path))
@@ -35,7 +35,7 @@ def test_two_scopes_that_allow_one_path_always_overlap(data: st.DataObject, path
 
 
 @pytest.mark.req("D17")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_the_spans_of_a_scope_are_merged_and_cover_every_pattern(data: st.DataObject) -> None:
     paths = data.draw(st.lists(PATHS, min_size=1, max_size=5))
@@ -142,7 +142,7 @@ def test_an_empty_scope_and_the_spec_itself_are_refused() -> None:
         parse_scope(["specs/"], protected=("specs/S-1.md",))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.text("ab/.*?[]{}!^-,\\&|~#é\n", max_size=12))
 @example("[]")
 @example("[z-a]")

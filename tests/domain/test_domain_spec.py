@@ -116,7 +116,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "front matter a list": (b"---\n- a\n---\n", "'key: value'"),
     "not YAML": (b"---\nstory: [\n---\n", "not valid YAML"),
     "no date": (spec("story: S-1\ntitle: 2001-99-99\nscope: [a]\n"), "not valid YAML"),
-    "too deep": (spec("story: S-1\ntitle: x\nscope: " + "[" * 2000 + "]" * 2000 + "\n"), "not valid YAML"),
+    "too deep": (spec("story: S-1\ntitle: x\nscope: " + "[" * 500 + "]" * 500 + "\n"), "not valid YAML"),
     "no story": (spec("title: x\nscope: [a]\n"), "has no story"),
     "story a list": (spec("story: [a]\ntitle: x\nscope: [a]\n"), "has no story"),
     "dependency a path": (spec(FRONT + "depends_on: [../x]\n"), "not a story id"),
@@ -147,7 +147,7 @@ def test_a_good_id_is_kept(text: str) -> None:
     assert story_id(text) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text("-: []{}#&*!|>'\"\n`~abS1\t\\ué\0", max_size=60))
 def test_no_front_matter_makes_the_parser_fall_over(text: str) -> None:
     try:

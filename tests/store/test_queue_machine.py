@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis import Phase as Phase_
+from hypothesis import Phase as Stage
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -35,7 +35,8 @@ PATTERNS = ("a.py", "b.py", "src/", "src/x.py", "src/y*", "docs/**/z.md")
 TABLES = (
     "leases, active_scopes, scope_barriers, landings, journal, events_outbox, human_issues, worker_records, repo_holds"
 )
-PHASES = [Phase_.generate]
+STAGES = [Stage.explicit, Stage.generate]
+"""Without shrinking, which takes minutes here: read the printed steps, or run it with Stage.shrink by hand."""
 OUTCOMES: dict[str, Outcome] = {
     "advance": Advance(Phase.REVIEW, {"pr_url": "local#1"}),
     "landed": Landed("c" * 40, "reachable", {"pr_url": "local#1"}),
@@ -371,6 +372,6 @@ class Queue(RuleBasedStateMachine):
 def test_whatever_happens_the_queue_keeps_its_promises(db: Database) -> None:
     checks = list(HealthCheck)
     bounds = settings(
-        max_examples=60, stateful_step_count=40, phases=PHASES, deadline=None, suppress_health_check=checks
+        max_examples=60, stateful_step_count=40, phases=STAGES, deadline=None, suppress_health_check=checks
     )
     run_state_machine_as_test(lambda: Queue(db), settings=bounds)

@@ -5,9 +5,12 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
 
 from damascus.domain import policy
-from damascus.domain.feedback import Conflict, VerdictFeedback
+from damascus.domain.feedback import Conflict, VerdictFeedback, storable
 from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, Landed, NeedsPerson, Rejected, Transient, Wait
 from damascus.domain.verdict import Phase, Verdict
@@ -17,6 +20,7 @@ from tests.store.lane import Lane
 
 NASTY = "NUL \0, half a character \ud83d, a bell \a, é and \U0001f600"
 NOW = datetime.now(UTC)
+characters = st.text(st.characters(codec=None, categories=None), max_size=6)
 
 
 @pytest.fixture
@@ -87,6 +91,21 @@ def test_whatever_an_agent_printed_can_be_stored(lane: Lane, item: Item) -> None
     settle.settle(lane.db, item, to, dones=[done], record={"step": "red", "line": NASTY, "progress": {"x": NASTY}})
     stored = lane.claim_one().last_feedback
     assert stored is not None and "\0" not in str(stored) and "é and \U0001f600" in stored.message
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.integers().map(lambda n: 10**300 * n) | st.floats() | characters,
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(characters, inner),
+    max_leaves=8,
+)
+
+
+@pytest.mark.req("T6")
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(values=st.lists(json_like, min_size=1, max_size=5))
+def test_any_value_of_a_report_can_be_stored(db: Database, values: list[object]) -> None:
+    for value in values:
+        db.run(lambda c, v=value: c.execute("SELECT %s::jsonb", (Jsonb(storable(v)),)).fetchone())  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("kind", ["question", "wait", "transient", "exhausted"])

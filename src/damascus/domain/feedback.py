@@ -66,7 +66,7 @@ def storable(value: object) -> object:
         return clean(value)
     if isinstance(value, dict):
         return {clean(str(key)): storable(each) for key, each in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [storable(each) for each in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None

@@ -156,7 +156,6 @@ class Job:
     log: Path
     env: Mapping[str, str] = field(default_factory=dict)
     overlay: bytes | None = None
-    log_limit: int = 20_000_000
 
 
 class EvidenceRunner(Protocol):

@@ -62,6 +62,8 @@ class LocalPulls:
         wanted = {"title": title, "body": body, "head_sha": head.sha}
         if current and _record(current).state == "open":
             return self._adopted(_record(current), wanted)
+        if current and _record(current).state == "merged" and _record(current).merged_commit == head.sha:
+            return _record(current).told(head.sha)  # a worker that wakes up late: its heir has merged exactly this
         number = _record(last).number + 1 if last else 1
         left, number = self._left_or_free(branch, number) if again else (None, number)
         if left:

@@ -92,7 +92,7 @@ class Database:
     def _connect(self) -> Connection:
         connection = psycopg.connect(
             self.url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="damascus",
-            options="-c lock_timeout=30s -c timezone=UTC",
+            options="-c lock_timeout=30s -c idle_in_transaction_session_timeout=60s -c timezone=UTC",
         )  # fmt: skip
         connection.prepare_threshold = 3
         return connection
