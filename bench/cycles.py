@@ -4,27 +4,26 @@ All on one server in one run, durable commits, 16 connections, 100,000 ready row
 """
 
 import asyncio
-import queue as queues
+import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 from bench import queue_database
 from bench.table import Result
 from damascus.domain import policy
 from damascus.domain.item import Item
 from damascus.domain.outcome import Landed
-from damascus.store import journal, leases, settle
+from damascus.store import journal, leases, projects, settle
 from damascus.store.db import Database
 from damascus.store.embedded import EmbeddedServer
-from damascus.store.projects import ProjectRow
 
 ROWS = 100_000
 CONNECTIONS = 16
-PROCESSES = 2
+SLOTS = 8
 SECONDS = 8
 LEASE = timedelta(seconds=60)
 RAW_TABLE = f"""
@@ -80,10 +79,17 @@ def bare_claims(server: EmbeddedServer) -> float:
 
 
 def cycles(server: EmbeddedServer) -> float:
-    """Two worker processes; each claims for all its slots at once, seven threads settle: 16 connections."""
+    """Sixteen workers, each with a connection and eight slots: it claims for all of them at once."""
     with queue_database.queue(server, ROWS) as (db, project):
         command = [sys.executable, "-m", "bench.cycles", db.url, str(project.uuid), str(SECONDS)]
-        started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(PROCESSES)]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        started = [subprocess.Popen(command, text=True, **pipes) for _ in range(CONNECTIONS)]
+        for process in started:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        for process in started:
+            assert process.stdin is not None
+            process.stdin.write("go\n")
+            process.stdin.flush()
         done = [float(process.communicate()[0]) for process in started]
         row = db.run(lambda c: c.execute("SELECT count(*) AS n FROM work_items WHERE phase = 'done'").fetchone())
         assert row is not None and row["n"] >= sum(done) * SECONDS * 0.9
@@ -91,55 +97,29 @@ def cycles(server: EmbeddedServer) -> float:
 
 
 def work(url: str, uuid: str, seconds: float) -> float:
-    """One process: how many cycles a second."""
-    from uuid import UUID
-
-    from damascus.store import projects
-
+    """One worker: how many cycles a second."""
     db = Database(url, patience=10)
     project = projects.find(db, UUID(uuid))
     assert project is not None
-    slots = CONNECTIONS // PROCESSES - 1
-    todo: queues.Queue[Item | None] = queues.Queue()
-    counts = [0] * slots
-    until = time.monotonic() + seconds
-    threads = [threading.Thread(target=_settle_all, args=(db, todo, counts, n)) for n in range(slots)]
-    for thread in threads:
-        thread.start()
-    began = time.monotonic()
-    _claim_all(db, project, todo, (slots, until))
-    for _ in threads:
-        todo.put(None)
-    for thread in threads:
-        thread.join()
-    return sum(counts) / (time.monotonic() - began)
-
-
-def _claim_all(db: Database, project: ProjectRow, todo: "queues.Queue[Item | None]", how: tuple[int, float]) -> None:
-    slots, until = how
-    while time.monotonic() < until:
-        free = 2 * slots - todo.qsize()
-        if free < slots:
-            time.sleep(0.001)
-            continue
-        for item in leases.claim(db, project.id, f"bench:{id(todo)}", free, LEASE):
-            todo.put(item)
-
-
-def _settle_all(db: Database, todo: "queues.Queue[Item | None]", counts: list[int], me: int) -> None:
-    while (item := todo.get()) is not None:
-        cycle(db, item)
-        counts[me] += 1
+    print("ready", flush=True)
+    sys.stdin.readline()  # all begin at once, when none is busy with its imports any more
+    count, began = 0, time.monotonic()
+    while time.monotonic() < began + seconds:
+        for item in leases.claim(db, project.id, f"bench:{os.getpid()}", SLOTS, LEASE):
+            cycle(db, item)
+            count += 1
+    return count / (time.monotonic() - began)
 
 
 def cycle(db: Database, item: Item) -> None:
-    """One effect's `done` with its event under the fence, then the settle."""
-    done = journal.Done("push", "x", datetime.now(UTC), {"commit": "b" * 40}, events=(("build.pushed", {}),))
+    """What a claimed item costs at least: a journaled step with its event, and the settle, under the fence.
 
-    journal.record_dones(db, item, [done])
+    A local step's `done` goes with the next transaction, so the two are one, as in the engine.
+    """
+    done = journal.Done("verify", "x", datetime.now(UTC), {"commit": "b" * 40}, events=(("build.pushed", {}),))
     facts: dict[str, object] = {"pr_url": "local://bench/pulls/1"}
     to = policy.decide(item, Landed("b" * 40, "reachable", facts), datetime.now(UTC))
-    settle.settle(db, item, to)
+    settle.settle(db, item, to, dones=[done])
 
 
 # ── procrastinate ─────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,8 @@ from damascus.domain.ports import CiJob, CiRun, Forge, Job
 from damascus.domain.verdict import Phase
 from damascus.engine.tools import nothing
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
-from tests.rules.tree import document, test_names
+from tests.rules.tree import document
+from tests.rules.tree import test_names as names_of_tests
 from tests.yard import Yard
 
 MOVES = (
@@ -47,7 +48,7 @@ def test_every_forbidden_move_has_a_guard_and_a_test_that_is_there() -> None:
     unproved = {}
     for move, (_, proof) in rows.items():
         named = re.findall(r"\btest_\w+", proof)
-        if not (named and set(named) <= test_names()) and not re.match(r"later: \w+", proof):
+        if not (named and set(named) <= names_of_tests()) and not re.match(r"later: \w+", proof):
             unproved[move] = proof
     assert unproved == {}, "moves whose test is not there"
 

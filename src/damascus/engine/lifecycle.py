@@ -128,11 +128,11 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     to = replace(to, events=(*to.events, *_milestone_events(run, to)))
     keep = to.state == "ready" and to.keep_landing and to.phase in ACTIVE and not run.tools.stopping()
     run.tools.boundary("settle", "before")
-    row = store.settle(
+    following = store.settle(
         run.tools.db, run.item, to, dones=run.pending, record={"step": run.now, **run.reported}, keep=keep
     )
     run.tools.boundary("settle", "after")
-    return row if keep else None
+    return following
 
 
 def _milestone_events(run: Run, to: Transition) -> tuple[Event, ...]:

@@ -4,6 +4,8 @@ A transaction function may run again after a lost connection, so each one is wri
 journal's key, the fence and ON CONFLICT make the second run find the first.
 """
 
+import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -15,14 +17,17 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from damascus.domain.errors import DamascusError, Fenced, Stopping
+from damascus.domain.feedback import OUTPUT_LIMIT, storable
 
 T = TypeVar("T")
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
 
 FENCED = "DM001"
+SUSPECT = re.compile(r"\\u0000|\\ud[89a-f]|NaN|Infinity|\d{18}")
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
@@ -134,6 +139,19 @@ def unreachable(url: str, err: Exception) -> str:
         f"the database at {where} can't be reached: {reason}. Start it, correct DAMASCUS_DATABASE_URL, or unset it "
         "to use the embedded one (damascus db start)."
     )
+
+
+def jsonb(value: object) -> Jsonb:
+    """A value for a jsonb column, without what PostgreSQL refuses there (feedback.storable)."""
+    return Jsonb(value, dumps=_dumps)
+
+
+def _dumps(value: object) -> str:
+    """Most values are short and plain: only what looks suspicious is taken apart."""
+    text = json.dumps(value)
+    if len(text) <= OUTPUT_LIMIT and not SUSPECT.search(text):
+        return text
+    return json.dumps(storable(value))
 
 
 def database_clock(db: Database) -> datetime:

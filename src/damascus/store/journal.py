@@ -5,11 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from psycopg.types.json import Jsonb
-
-from damascus.domain.feedback import storable
 from damascus.domain.item import Item
-from damascus.store.db import Connection, Database, sql
+from damascus.store.db import Connection, Database, jsonb, sql
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def load(db: Database, item: Item) -> dict[tuple[str, str], Entry]:
 
 
 def write_intent(c: Connection, item: Item, step: str, key: str, given: dict[str, Any]) -> None:
-    c.execute(sql("journal_intent"), _where(item, step, key) | {"input": Jsonb(storable(given))})
+    c.execute(sql("journal_intent"), _where(item, step, key) | {"input": jsonb(given)})
 
 
 def as_json(done: Done) -> dict[str, Any]:
@@ -71,7 +68,7 @@ def record_dones(db: Database, item: Item, dones: Sequence[Done]) -> None:
 
 
 def _dones(item: Item, dones: Sequence[Done]) -> dict[str, Any]:
-    listed = Jsonb(storable([as_json(done) for done in dones]))
+    listed = jsonb([as_json(done) for done in dones])
     where = {"item": item.id, "fence": item.fence, "run": item.run_no, "phase": item.phase.value}
     return where | {"project": item.project_id, "dones": listed}
 
@@ -80,7 +77,7 @@ def write_events(
     c: Connection, project: int, item: int | None, events: tuple[tuple[str, dict[str, object]], ...]
 ) -> None:
     if events:
-        listed = Jsonb(storable([list(event) for event in events]))
+        listed = jsonb([list(event) for event in events])
         c.execute(sql("events"), {"project": project, "item": item, "events": listed})
 
 

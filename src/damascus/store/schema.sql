@@ -25,9 +25,11 @@ DECLARE
     blocker bigint;
     got integer := 0;
     seen integer := 0;
+    held boolean;  -- a hold takes the lock that we hold, so one look is enough
     moment timestamptz := clock_timestamp();  -- a variable, so that the index can be used with it
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
+    held := EXISTS (SELECT 1 FROM repo_holds h WHERE h.released_at IS NULL);
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT id FROM work_items WHERE project_id = p_project AND state = 'waiting'
                      AND not_before <= moment
@@ -37,9 +39,7 @@ BEGIN
          ORDER BY w.deadline_at, w.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
         EXIT WHEN NOT FOUND;
         seen := seen + 1;
-        blocker := NULL;
-        SELECT h.id INTO blocker FROM repo_holds h WHERE h.repo_id = c.repo_id AND h.released_at IS NULL LIMIT 1 FOR SHARE;
-        IF blocker IS NOT NULL THEN
+        IF held AND EXISTS (SELECT 1 FROM repo_holds h WHERE h.repo_id = c.repo_id AND h.released_at IS NULL) THEN
             UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = c.repo_id::text WHERE id = c.id;
             PERFORM wake('behind', same_scope(c.spans), 1);
             CONTINUE;
@@ -246,6 +246,7 @@ CREATE FUNCTION public.release_repo(p_project bigint, p_repo bigint) RETURNS int
 DECLARE
     ended integer;
 BEGIN
+    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
     UPDATE repo_holds SET released_at = now() WHERE repo_id = p_repo AND released_at IS NULL;
     GET DIAGNOSTICS ended = ROW_COUNT;
     IF ended > 0 THEN
@@ -295,10 +296,11 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.same_scope(p_spans public.scope_span[]) RETURNS text
-    LANGUAGE sql IMMUTABLE
+    LANGUAGE plpgsql IMMUTABLE
     AS $$
-    SELECT md5(p_spans::text)
-$$;
+BEGIN
+    RETURN md5(p_spans::text);
+END $$;
 
 CREATE FUNCTION public.scope_blocker(p_item public.work_items) RETURNS bigint
     LANGUAGE plpgsql
@@ -387,7 +389,9 @@ BEGIN
         PERFORM write_events(c.project_id, p_item,
                              jsonb_build_array(jsonb_build_array('issue.opened', jsonb_build_object('question', asked -> 'question'))));
     END IF;
-    RETURN NEXT c;
+    IF keep THEN  -- only who goes on needs the row
+        RETURN NEXT c;
+    END IF;
 END $$;
 
 CREATE FUNCTION public.take_landing(p_repo bigint, p_target text, p_item bigint) RETURNS boolean
@@ -419,6 +423,9 @@ CREATE FUNCTION public.wake(p_kind text, p_key text, p_limit integer) RETURNS in
 DECLARE
     woken integer;
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key) THEN
+        RETURN 0;  -- the usual case, at a third of the cost
+    END IF;
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT id FROM work_items
                    WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key
@@ -448,12 +455,14 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.write_events(p_project bigint, p_item bigint, p_events jsonb) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     AS $$
-    INSERT INTO events_outbox (project_id, item_id, kind, body)
-    SELECT p_project, p_item, e ->> 0, e -> 1
-      FROM jsonb_array_elements(p_events) WITH ORDINALITY AS listed(e, n) ORDER BY n
-$$;
+BEGIN
+    FOR n IN 0 .. jsonb_array_length(p_events) - 1 LOOP
+        INSERT INTO events_outbox (project_id, item_id, kind, body)
+            VALUES (p_project, p_item, p_events -> n ->> 0, p_events -> n -> 1);
+    END LOOP;
+END $$;
 
 CREATE TABLE public.active_scopes (
     item_id bigint NOT NULL,
@@ -758,26 +767,17 @@ CREATE TRIGGER first_attempt BEFORE UPDATE OF claims ON public.work_items FOR EA
 
 CREATE TRIGGER first_attempt_stays BEFORE UPDATE OF first_attempted_at ON public.work_items FOR EACH ROW WHEN (((old.first_attempted_at IS NOT NULL) AND (new.first_attempted_at IS DISTINCT FROM old.first_attempted_at))) EXECUTE FUNCTION public.refuse_first_attempt_change();
 
-ALTER TABLE ONLY public.active_scopes
-    ADD CONSTRAINT active_scopes_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
-
 ALTER TABLE ONLY public.human_issues
     ADD CONSTRAINT human_issues_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.human_issues
     ADD CONSTRAINT human_issues_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
-ALTER TABLE ONLY public.journal
-    ADD CONSTRAINT journal_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
-
 ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
-
-ALTER TABLE ONLY public.leases
-    ADD CONSTRAINT leases_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.repo_edges
     ADD CONSTRAINT repo_edges_down_fkey FOREIGN KEY (down) REFERENCES public.repos(id);
@@ -799,9 +799,6 @@ ALTER TABLE ONLY public.work_items
 
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
-
-ALTER TABLE ONLY public.worker_records
-    ADD CONSTRAINT worker_records_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

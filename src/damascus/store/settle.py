@@ -12,7 +12,7 @@ from damascus.domain.feedback import storable
 from damascus.domain.item import Item
 from damascus.domain.policy import Transition
 from damascus.store import journal, rows
-from damascus.store.db import Connection, Database, sql
+from damascus.store.db import Connection, Database, jsonb, sql
 
 FACTS = ("base_commit", "candidate", "pr_url", "merged_commit", "spec_hash", "file_scope", "rough")
 
@@ -25,8 +25,8 @@ def settle(
     dones: Sequence[journal.Done] = (),
     record: dict[str, object] | None = None,
     keep: bool = False,
-) -> Item:
-    """Write a transition; the item as it is now. `keep` leaves the lease with the worker, which goes on."""
+) -> Item | None:
+    """Write a transition. `keep` leaves the lease with the worker, which goes on with the item as it is now."""
     columns = {
         **_columns(item, to),
         "keep": keep,
@@ -37,12 +37,11 @@ def settle(
         "settle_item",
         item=item.id,
         fence=item.fence,
-        columns=Jsonb(storable(columns)),
+        columns=jsonb(columns),
         spec=to.facts.get("spec"),
         spans=to.facts.get("spans"),
     )
-    assert row is not None
-    return rows.item(row)
+    return rows.item(row) if row else None
 
 
 def _columns(item: Item, to: Transition) -> dict[str, Any]:
