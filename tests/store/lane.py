@@ -57,7 +57,9 @@ class Lane:
 
     def settle(self, item: Item, outcome: Outcome, *, keep: bool = False) -> Item:
         to = policy.decide(item, outcome, database_clock(self.db))
-        return settle.settle(self.db, item, to, keep=keep)
+        following = settle.settle(self.db, item, to, keep=keep)
+        [row] = self.db.all("items_by_id", ids=[item.id])
+        return following or rows.item(row)
 
     def land(self, item: Item) -> None:
         self.settle(item, Landed("c" * 40, "reachable", {"pr_url": "local#1"}))

@@ -156,8 +156,10 @@ def test_environment_is_exactly_what_was_given(steps: Steps) -> None:
 def test_no_descriptor_and_no_ignored_signal_is_inherited(steps: Steps) -> None:
     assert steps(["ls", "/proc/self/fd"]).tail.split() == ["0", "1", "2", "3"]  # 3: ls reading the folder
     status = steps(["cat", "/proc/self/status"]).tail
-    for name in ("SigIgn", "SigBlk", "SigCgt"):
-        assert f"{name}:\t{0:016x}" in status
+    masks = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Sig") and ":\t" in line)
+    assert {name: int(masks[name], 16) for name in ("SigIgn", "SigBlk", "SigCgt")} == dict.fromkeys(
+        ("SigIgn", "SigBlk", "SigCgt"), 0
+    )
 
 
 def test_stdin_of_a_megabyte(steps: Steps) -> None:
@@ -556,3 +558,17 @@ def test_an_identity_of_the_journal(steps: Steps) -> None:
     assert identity.boot_id == boot_id()
     assert Identity.of(json.loads(json.dumps(identity.as_mapping() | {"later": 1}))) == identity
     assert Identity.of({}) is None
+
+
+def test_what_the_starter_ignored_is_not_ignored_in_a_command(tmp_path: Path) -> None:
+    code = (
+        "import signal, sys; from pathlib import Path; from damascus.system import process\n"
+        "for n in (signal.SIGINT, signal.SIGHUP, signal.SIGTTOU, signal.SIGUSR1): signal.signal(n, signal.SIG_IGN)\n"
+        "done = process.run(['grep', 'SigIgn', '/proc/self/status'], cwd=Path('/'), env={'PATH': sys.argv[2]},\n"
+        "                   log=Path(sys.argv[1]), timeout=20)\n"
+        "print(done.tail)"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "log"), os.environ["PATH"]]
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    assert int(done.stdout.split(":")[1], 16) == 0

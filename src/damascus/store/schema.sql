@@ -102,8 +102,13 @@ BEGIN
     SELECT spans INTO wanted FROM work_items WHERE id = p_item FOR NO KEY UPDATE;
     DELETE FROM active_scopes WHERE item_id = p_item;
     DELETE FROM scope_barriers WHERE item_id = p_item;
-    PERFORM wake('scope', p_item::text, 2147483647);
-    PERFORM wake('behind', same_scope(wanted), 1);
+    IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'scope' AND wait_key = p_item::text) THEN
+        PERFORM wake('scope', p_item::text, 2147483647);
+    END IF;
+    IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'behind'
+                  AND wait_key = same_scope(wanted)) THEN
+        PERFORM wake('behind', same_scope(wanted), 1);
+    END IF;
 END $$;
 
 CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint
@@ -423,9 +428,6 @@ CREATE FUNCTION public.wake(p_kind text, p_key text, p_limit integer) RETURNS in
 DECLARE
     woken integer;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key) THEN
-        RETURN 0;  -- the usual case, at a third of the cost
-    END IF;
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT id FROM work_items
                    WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key

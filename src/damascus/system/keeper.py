@@ -49,6 +49,9 @@ class Bell:
         self.ear, self.mouth = socket.socketpair()
         self.ear.setblocking(False)
         self.mouth.setblocking(False)
+        for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:  # these two Popen puts right itself
+            if signal.getsignal(number) is signal.SIG_IGN:
+                signal.signal(number, signal.SIG_DFL)  # ignored by whoever started us (nohup, a shell's `&`)
         signal.set_wakeup_fd(self.mouth.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             # A handler, not SIG_IGN: what is ignored stays ignored in the command.
