@@ -3,6 +3,7 @@
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,3 +190,25 @@ def test_a_flood_of_output_is_cut_in_logs_and_rows(tmp_path: Path, database_url:
     assert len(output) < 40_000 and output.rstrip().endswith("TAIL")
     sizes = {path.name: path.stat().st_size for path in (yard.project.folder / "runs").rglob("*") if path.is_file()}
     assert sizes["transcript.txt"] <= 1_000_000 and max(sizes.values()) <= 1_000_000, sizes
+
+
+@pytest.mark.req("X4")
+def test_a_story_that_lands_while_we_look_is_no_alarm(yard: Yard) -> None:
+    """Main is looked at after the rows: a tip that is older than the rows would miss what landed in between."""
+    tools = yard.tools()
+    looked: list[str] = []
+    real = tools.db.all
+
+    def watched(name: str, /, **params: Any) -> list[dict[str, Any]]:
+        looked.append(name)
+        return real(name, **params)
+
+    class Forge:
+        def __getattr__(self, name: str) -> Any:
+            if name == "main_tip":
+                looked.append(name)
+            return getattr(tools.forge, name)
+
+    tools.db.all = watched  # type: ignore[method-assign]
+    check_landed(replace(tools, forge=Forge()))
+    assert looked == ["done_stories", "main_tip"]

@@ -25,6 +25,7 @@ from damascus.system.process import Finished, Identity, end_leftovers, run, shel
 from damascus.system.spawner import Line
 from tests.waiting import eventually
 
+OF_LIBC = 0b11 << 31  # signals 32 and 33 are the C library's own: no program can set them
 SRC = Path(__file__).parents[2] / "src"
 ENV = {"PATH": os.environ["PATH"]}
 IGNORES_TERM = "trap '' TERM; echo ready > ready; while :; do sleep 0.05; done"
@@ -157,9 +158,7 @@ def test_no_descriptor_and_no_ignored_signal_is_inherited(steps: Steps) -> None:
     assert steps(["ls", "/proc/self/fd"]).tail.split() == ["0", "1", "2", "3"]  # 3: ls reading the folder
     status = steps(["cat", "/proc/self/status"]).tail
     masks = dict(line.split(":\t") for line in status.splitlines() if line.startswith("Sig") and ":\t" in line)
-    assert {name: int(masks[name], 16) for name in ("SigIgn", "SigBlk", "SigCgt")} == dict.fromkeys(
-        ("SigIgn", "SigBlk", "SigCgt"), 0
-    )
+    assert [int(masks[name], 16) & ~OF_LIBC for name in ("SigIgn", "SigBlk", "SigCgt")] == [0, 0, 0]
 
 
 def test_stdin_of_a_megabyte(steps: Steps) -> None:
@@ -571,4 +570,4 @@ def test_what_the_starter_ignored_is_not_ignored_in_a_command(tmp_path: Path) ->
     command = [sys.executable, "-c", code, str(tmp_path / "log"), os.environ["PATH"]]
     env = {**os.environ, "PYTHONPATH": str(SRC)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-    assert int(done.stdout.split(":")[1], 16) == 0
+    assert int(done.stdout.split(":")[1], 16) & ~OF_LIBC == 0

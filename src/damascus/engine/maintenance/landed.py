@@ -12,10 +12,11 @@ REVERT = re.compile(r"This reverts commit ([0-9a-f]{40})")
 
 def check_landed(tools: Tools) -> list[str]:
     """The stories for which an alarm was raised now."""
+    done = tools.db.all("done_stories", project=tools.project.id)  # before main: who lands meanwhile is no alarm
     tip = tools.forge.main_tip()
     reverted = _reverts(tools, tip)
     alarmed = []
-    for row in tools.db.all("done_stories", project=tools.project.id):
+    for row in done:
         commit = Sha(row["merged_commit"])
         if commit in reverted and not row["reverted"]:
             _report(tools, row["id"], "story.reverted", f"{row['story_id']} ({short(commit)}) was reverted", ask=False)
