@@ -69,11 +69,64 @@ class Ci(Section):
 class AgentConfig(Section):
     """[agent]"""
 
-    kind: str = Field("", description="command or scripted; `run --agent` overrides it")
+    kind: str = Field("", description="claude (the default), codex, opencode, command or scripted; `run --agent` wins")
     command: str = Field("", description="The command agent, split like shell words, no shell")
     timeout_seconds: float = Field(1200.0, gt=0, description="Limit of one agent step")
     readable: list[str] = Field(default_factory=list, description="Further paths an agent may read in the sandbox")
     refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
+    binary: str = Field("", description="The agent's program; default: found on PATH, then in an installed wheel")
+    gateway: str = Field("", description="Base URL of the model gateway; default: ANTHROPIC_BASE_URL")
+    max_turns: int = Field(50, ge=50, description="Turns of one agent step; fewer than 50 end most work unfinished")
+
+
+class Models(Section):
+    """[models]"""
+
+    fast: str = Field("minimax-m3", description="Model of the roles that implement and fix")
+    strong: str = Field("minimax-m3", description="Model of the roles that plan, criticise and review")
+    roles: dict[str, str] = Field(default_factory=dict, description="A model for one role, whatever the table says")
+    prices: dict[str, list[float]] = Field(
+        default_factory=dict,
+        description="Per model, US dollars for a million tokens: [input, output, cached input]",
+    )
+
+
+class Budget(Section):
+    """[budget]"""
+
+    step_tokens: int = Field(5_000_000, ge=0, description="Tokens of one agent step; 0: no limit")
+    story_tokens: int = Field(25_000_000, ge=0, description="Tokens of one story; 0: no limit")
+    project_tokens: int = Field(0, ge=0, description="Tokens of the whole project; 0: no limit")
+    step_usd: float = Field(0.0, ge=0, description="Dollars of one agent step, reserved before it starts; 0: no limit")
+    story_usd: float = Field(0.0, ge=0, description="Dollars of one story; 0: no limit")
+    project_usd: float = Field(0.0, ge=0, description="Dollars of the whole project; 0: no limit")
+
+
+class Time(Section):
+    """[time]"""
+
+    warn_seconds: float = Field(900.0, gt=0, description="When a warning precedes the end of an agent step")
+    extend_seconds: float = Field(300.0, gt=0, description="Extension of a step that made progress of late")
+    most_seconds: float = Field(3600.0, gt=0, description="End of an agent step, whatever its progress")
+    progress_seconds: float = Field(300.0, gt=0, description="How recent observed progress must be to extend a step")
+    idle_seconds: float = Field(600.0, gt=0, description="An agent without a sign of life for so long is stuck")
+    first_write_seconds: float = Field(900.0, gt=0, description="An agent that wrote nothing for so long is stuck")
+    api_errors: int = Field(3, ge=1, description="More API errors in a row than this: the provider is unavailable")
+
+
+class WritesConfig(Section):
+    """[writes]"""
+
+    gate: str = Field("policy", pattern="^(policy|person)$", description="Who approves writes: policy, or person")
+    compile: bool = Field(True, description="Compile check of the stack right after each write")
+    sast: bool = Field(True, description="Static security findings of each write, never blocking")
+
+
+class SandboxConfig(Section):
+    """[sandbox]"""
+
+    require: bool = Field(False, description="Refuse to run where agents can't be confined; as `run --require-sandbox`")
+    first_port: int = Field(20000, ge=1024, le=60000, description="Each checkout gets 10 ports from here on")
 
 
 class Limits(Section):
@@ -85,6 +138,7 @@ class Limits(Section):
     heartbeat_seconds: float = Field(15.0, gt=0, description="How often leases are renewed")
     disk_reserve_mb: int = Field(500, ge=0, description="No slot is filled with less free disk than this")
     log_max_mb: int = Field(20, ge=1, description="Cap of one log or transcript file")
+    load_per_core: float = Field(8.0, ge=0, description="No slot is filled under more load than this; 0: not looked at")
     keep_workspaces_hours: float = Field(72.0, ge=0, description="How long a finished story's workspace stays")
 
 
@@ -105,17 +159,28 @@ class Config(Section):
     gates: Gates = Gates()
     ci: Ci = Ci()
     agent: AgentConfig = AgentConfig()  # type: ignore[call-arg]
+    models: Models = Models()  # type: ignore[call-arg]
+    budget: Budget = Budget()  # type: ignore[call-arg]
+    time: Time = Time()  # type: ignore[call-arg]
+    writes: WritesConfig = WritesConfig()  # type: ignore[call-arg]
+    sandbox: SandboxConfig = SandboxConfig()  # type: ignore[call-arg]
     limits: Limits = Limits()  # type: ignore[call-arg]
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
 FILE = "damascus.toml"
 NOT_FROM_ENVIRONMENT = {"gates", "ci", "test"}
+TABLES = {("models", "roles"), ("models", "prices")}
+"""Keys that hold tables: no variable can say one."""
+TABLES = {("models", "roles"), ("models", "prices")}
+"""Keys that hold tables: no variable can say one."""
 
 
 def variable(section: str, key: str) -> str | None:
     """The environment variable of a key; None for what only the base commit may say."""
-    return None if section in NOT_FROM_ENVIRONMENT else f"DAMASCUS_{section}_{key}".upper()
+    if section in NOT_FROM_ENVIRONMENT or (section, key) in TABLES:
+        return None
+    return f"DAMASCUS_{section}_{key}".upper()
 
 
 def parse_config(text: str, environ: Mapping[str, str] | None = None, name: str = FILE) -> Config:

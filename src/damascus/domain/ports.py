@@ -65,8 +65,36 @@ class Report(BaseModel):
     claims: dict[str, object] = Field(default_factory=dict)
 
 
+class Usage(BaseModel):
+    """What an agent step used, as the provider's own answers count it. Money is ours: tokens by the price table."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    turns: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class Denial(BaseModel):
+    """A tool that the agent's own permission system or the sandbox refused (W8); never a refusal of our pipeline."""
+
+    tool: str
+    error: str
+    tried: str = ""
+
+
 class AgentRun(BaseModel):
-    """What really happened in an agent step. `exit_code` is None when it was ended by us."""
+    """What really happened in an agent step. `exit_code` is None when it was ended by us; `ended` says why.
+
+    `ended`: "" (by itself), or one word of the overseer's: time, idle, no_write, api_errors, tokens, turns, money,
+    denied, hook (the write pipeline did not answer).
+    """
 
     exit_code: int | None
     timed_out: bool = False
@@ -75,11 +103,63 @@ class AgentRun(BaseModel):
     transcript: str = ""
     tail: str = ""
     seconds: float = 0.0
+    ended: str = ""
+    usage: Usage = Usage()
+    denial: Denial | None = None
+    unavailable: str = ""
+    """Why the provider could not be used (a rate limit, an overload, no connection); then it is no attempt."""
+    resets_in: float | None = None
+    """Seconds until the provider's rate limit ends, where it said so."""
+    confinement: str = "unconfined"
+
+
+class WriteDecision(BaseModel):
+    """What the pipeline says to one proposed tool call. `reason` goes to the agent as repair advice."""
+
+    allowed: bool
+    reason: str = ""
+    replaced: dict[str, object] | None = None
+    """The tool's input as a person edited it."""
+
+
+class Writes(Protocol):
+    """The write pipeline of one agent step (A10 to A14). Every failure of its own is a refusal."""
+
+    def propose(self, tool: str, given: Mapping[str, object]) -> WriteDecision:
+        """Before the tool runs: scope, role, secrets, the person's gate."""
+        ...
+
+    def applied(self, tool: str, given: Mapping[str, object]) -> str:
+        """After it ran: compile check, log, SAST in the background. Text for the agent, "" when all is well."""
+        ...
+
+
+class Overseer(Protocol):
+    """Command over a running agent: it is told what is observed and says when to end (W8, W17, W18, X5)."""
+
+    def saw(self, sign: str, **facts: object) -> None:
+        """A sign of life or trouble: output, turn, write, usage (usage=Usage), api_error (status, resets_in), api_ok,
+        denied (denial=Denial), accepted (tool), hook_failed."""
+        ...
+
+    def end(self) -> str:
+        """One word why the agent must be ended now; "" while it may go on."""
+        ...
+
+
+class NoOversight:
+    """For agents without a model: only the time limit holds."""
+
+    def saw(self, sign: str, **facts: object) -> None:
+        return None
+
+    def end(self) -> str:
+        return ""
 
 
 @dataclass(frozen=True)
 class Watch:
-    """The orchestrator's side of an agent step."""
+    """The orchestrator's side of an agent step. `timeout` is the hard limit; the overseer may end it earlier."""
 
     prompt: str
     brief_file: Path
@@ -90,6 +170,14 @@ class Watch:
     started: Callable[[Mapping[str, object]], None]
     env: Mapping[str, str] = field(default_factory=dict)
     log_limit: int = 20_000_000
+    model: str = ""
+    max_turns: int = 50
+    writes: Writes | None = None
+    overseer: Overseer = field(default_factory=NoOversight)
+    readable: tuple[Path, ...] = ()
+    """What it may read in the sandbox beside its workspace and the toolchain: the mirror, [agent] readable."""
+    writable: tuple[Path, ...] = ()
+    """What it may write beside its workspace: the folder of a step's artifacts."""
 
 
 class Agent(Protocol):

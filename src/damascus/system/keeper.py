@@ -30,10 +30,10 @@ import sys
 import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn
 
-from damascus.system import procfs
+from damascus.system import landlock, procfs
 
 TERMINATE, KILL = b"T", b"K"
 END_LIMIT = 2.0
@@ -201,10 +201,13 @@ def keep(control: socket.socket) -> NoReturn:
 
 
 def start(request: dict[str, Any], stdio: list[int]) -> subprocess.Popen[bytes]:
+    """`landlock` rules are put on by the new process itself, between fork and exec: this one has a single thread."""
+    rules = request.get("landlock")
     try:
         return subprocess.Popen(
             request["argv"], cwd=request["cwd"], env=request["env"], start_new_session=True,
             stdin=stdio[0], stdout=stdio[1], stderr=stdio[2],
+            preexec_fn=partial(landlock.restrict, rules) if rules else None,  # noqa: PLW1509 - one thread
         )  # fmt: skip
     finally:
         for fd in stdio:

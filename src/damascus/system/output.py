@@ -6,10 +6,10 @@ out and its end; in memory there are never more than the last 32 kB.
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 from damascus.domain.feedback import OUTPUT_LIMIT, clean
 
@@ -76,14 +76,35 @@ class CappedLog:
         self._file.flush()
 
 
+class Source(Protocol):
+    """Where output comes from: a pipe that is logged (Stream), or a conversation (talk.Ear)."""
+
+    log: CappedLog
+
+    @property
+    def theirs(self) -> int: ...
+    def fileno(self) -> int: ...
+    def take(self) -> bool: ...
+    def drain(self) -> None: ...
+    def release(self) -> None: ...
+    def close(self) -> None: ...
+
+
+Opened = Callable[[CappedLog, Tail], Source]
+
+
 class Stream:
     """One pipe: the command's end, our end, and the log it goes to."""
 
     def __init__(self, log: CappedLog, tail: Tail) -> None:
         self.log = log
         self._tail = tail
-        self._ours, self.theirs = os.pipe()
+        self._ours, self._theirs = os.pipe()
         os.set_blocking(self._ours, False)
+
+    @property
+    def theirs(self) -> int:
+        return self._theirs
 
     def fileno(self) -> int:
         return self._ours
@@ -108,9 +129,9 @@ class Stream:
 
     def release(self) -> None:
         """Close the command's end here, once it has its own."""
-        if self.theirs >= 0:
-            os.close(self.theirs)
-        self.theirs = -1
+        if self._theirs >= 0:
+            os.close(self._theirs)
+        self._theirs = -1
 
     def close(self) -> None:
         self.release()
@@ -120,7 +141,7 @@ class Stream:
 class Output:
     """stdout and stderr of one command, together or apart, and the end of both in the order of arrival."""
 
-    def __init__(self, streams: list[Stream], tail: Tail) -> None:
+    def __init__(self, streams: list[Source], tail: Tail) -> None:
         self.streams = streams
         self.tail = tail
 
@@ -160,13 +181,15 @@ def make_way(path: Path) -> None:
 
 
 @contextmanager
-def output_to(log: Path, limit: int, *, merge_stderr: bool) -> Iterator[Output]:
+def output_to(log: Path, limit: int, *, merge_stderr: bool, first: Opened = Stream) -> Iterator[Output]:
+    """`first` opens what stdout goes to."""
     tail = Tail()
     with ExitStack() as stack:
-        streams = []
+        streams: list[Source] = []
         for path in [log] if merge_stderr else [log, stderr_log(log)]:
             make_way(path)
-            stream = Stream(CappedLog(stack.enter_context(path.open("wb")), limit), tail)
+            capped = CappedLog(stack.enter_context(path.open("wb")), limit)
+            stream = Stream(capped, tail) if streams else first(capped, tail)
             stack.callback(stream.close)
             streams.append(stream)
         yield Output(streams, tail)

@@ -11,7 +11,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO
@@ -21,8 +21,10 @@ from damascus.domain.failures import transient_os_error
 from damascus.system import procfs
 from damascus.system.hostid import boot_id
 from damascus.system.keeper import KILL, TERMINATE
-from damascus.system.output import Output, output_to
+from damascus.system.output import Output, Stream, output_to
+from damascus.system.sandbox import Cage
 from damascus.system.spawner import Line, give_back, launch
+from damascus.system.talk import Ear, Talk, TalkLine
 
 TOKEN = "DAMASCUS_STEP_TOKEN"
 CANNOT_START = 127
@@ -94,29 +96,48 @@ def run(
     started: Callable[[Identity], None] = ignore,
     log_limit: int = 20_000_000,
     merge_stderr: bool = True,
+    cage: Cage | None = None,
+    talk: Talk | None = None,
 ) -> Finished:
-    """Run `argv` to its end. `env` is its whole environment (and a token of ours).
+    """Run `argv` to its end. `env` is its whole environment (and a token of ours), `cage` what it may touch.
 
     At the time-out, or when `stopping()` is true: SIGTERM to its group, SIGKILL after 5 s (1 s when it was timed
     out already; at once when `stopping()` answers 2). Apart from stdout, stderr goes to `<log>.stderr`.
+    With a `talk` its stdin and stdout are sockets, and `talk` is told each line.
     Raises TransientError for trouble of the machine's; a command that can't be started is exit code 127.
     """
     begun = time.monotonic()
     token = uuid.uuid4().hex
-    request = {"argv": [*argv], "cwd": str(cwd), "env": {**env, TOKEN: token}, "token": token}
+    request = {"cwd": str(cwd), "token": token, **_enclosed(argv, cwd, {**env, TOKEN: token}, cage)}
+    first = Stream if talk is None else lambda capped, tail: Ear(capped, tail, talk.heard)
     try:
-        with output_to(log, log_limit, merge_stderr=merge_stderr) as output, _as_file(stdin) as given:
-            line = launch(request, (given.fileno(), *output.ends))
+        with ExitStack() as stack:
+            output = stack.enter_context(output_to(log, log_limit, merge_stderr=merge_stderr, first=first))
+            said = TalkLine() if talk is not None else None
+            given = said.theirs if said else stack.enter_context(_as_file(stdin)).fileno()
+            if said:
+                stack.callback(said.close)
+            line = launch(request, (given, *output.ends))
             output.release()
             step = Step(line, token, begun + timeout, stopping, started)
             with step.ended_in_any_case():
-                step.supervise(output)
+                if said and talk:
+                    said.release()
+                    talk.begin(said)
+                step.supervise(output, said)
             exit_code = step.exit_code(output)
             return Finished(exit_code, step.timed_out, step.stopped, time.monotonic() - begun, output.drain())
     except OSError as err:
         if transient_os_error(err):
             raise TransientError(f"running {argv[0]}: {err}") from err
         raise
+
+
+def _enclosed(argv: Sequence[str], cwd: Path, env: Mapping[str, str], cage: Cage | None) -> dict[str, object]:
+    """The request's command as it is started: bare, or inside a cage."""
+    if cage is None:
+        return {"argv": [*argv], "env": dict(env)}
+    return cage.enclose(argv, cwd, env)
 
 
 @contextmanager
@@ -160,13 +181,15 @@ class Step:
         self._kill_at: float | None = None
         self._give_up_at: float | None = None
 
-    def supervise(self, output: Output) -> None:
+    def supervise(self, output: Output, said: TalkLine | None = None) -> None:
         """Stream, watch and wait until the keeper has said the last word, or can't any more."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.line, selectors.EVENT_READ, self._hear)
             for stream in output.streams:
                 selector.register(stream, selectors.EVENT_READ, stream.take)
             while not self._over:
+                if said and said.waits:
+                    said.push()
                 for key, _ in selector.select(self._patience()):
                     if not key.data():
                         selector.unregister(key.fileobj)
