@@ -38,6 +38,7 @@ START = {
 CONFIG = """\
 [limits]
 disk_reserve_mb = 0
+load_per_core = 0.0
 [agent]
 timeout_seconds = 60.0
 [test]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from damascus.gates.secret_patterns import PREFIXED
-from damascus.gates.secret_scanner import Scanner
 from damascus.gates.secrets import Secrets
+from damascus.scanning.patterns import PREFIXED
+from damascus.scanning.scanner import Scanner
 from tests.gates.judging import Judging, verdicts
 from tests.waiting import eventually
 

@@ -475,7 +475,7 @@ def test_a_killed_worker_takes_its_step_along(steps: Steps, worker: Callable[...
     end_leftovers(identity)
     assert gone(identity.pid)
     assert gone(daemon)
-    assert procfs.start_time(identity.keeper) != identity.keeper_start
+    eventually(lambda: procfs.start_time(identity.keeper) != identity.keeper_start, what="the keeper's end")
 
 
 @pytest.mark.req("D20")

@@ -32,10 +32,10 @@ def gates(runner: "EvidenceRunner", mirror: "Mirror") -> GateSet:
     from damascus.gates.red_green import Red
     from damascus.gates.requirements import Requirements
     from damascus.gates.scope import ScopeGate
-    from damascus.gates.secret_scanner import Scanner
     from damascus.gates.secrets import Secrets
     from damascus.gates.tests import Tests
     from damascus.gates.weakened_tests import WeakenedTests
+    from damascus.scanning.scanner import Scanner
 
     scanner = Scanner()
     every: tuple[Gate, ...] = (

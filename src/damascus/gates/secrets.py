@@ -2,8 +2,8 @@
 
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
 from damascus.domain.verdict import Verdict
-from damascus.gates.secret_scan import NewLines
-from damascus.gates.secret_scanner import ScanFailed, Scanner
+from damascus.scanning.scan import NewLines
+from damascus.scanning.scanner import ScanFailed, Scanner
 
 SIZE_LIMIT = 20_000_000
 BINARY_LOOK = 8_000

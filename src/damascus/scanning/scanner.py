@@ -6,8 +6,8 @@ import subprocess
 import sys
 import threading
 
-from damascus.gates import secret_scan
-from damascus.gates.secret_scan import Hit, NewLines
+from damascus.scanning import scan as secret_scan
+from damascus.scanning.scan import Hit, NewLines
 
 TIME_LIMIT = 60.0
 
@@ -60,7 +60,7 @@ class Scanner:
             ours, theirs = socket.socketpair()
             with theirs:
                 self._child = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "damascus.gates.secret_scan"],
+                    [sys.executable, "-P", "-m", "damascus.scanning.scan"],
                     stdin=theirs.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

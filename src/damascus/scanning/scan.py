@@ -1,4 +1,4 @@
-"""The scanner's process: `python -m damascus.gates.secret_scan`, spoken to over its stdin, a socket.
+"""The scanner's process: `python -m damascus.scanning.scan`, spoken to over its stdin, a socket.
 
 It is a process of its own so that no expression on an agent's text can hold up the worker's heartbeat (⚑).
 detect-secrets' detectors are asked directly: its filters, and with them the inline allow-list comments that an
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, TypedDict
 
-from damascus.gates.secret_patterns import GENERATED, generic_kinds, is_placeholder, named_kinds
+from damascus.scanning.patterns import GENERATED, generic_kinds, is_placeholder, named_kinds
 
 LENGTH = struct.Struct(">I")
 PIECE, OVERLAP = 4_000, 300
