@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from damascus.domain.config import NOT_FROM_ENVIRONMENT, Config, Section, parse_config, variable
+from damascus.domain.config import NOT_FROM_ENVIRONMENT, TABLES, Config, Section, parse_config, variable
 from damascus.domain.errors import UsageError
 
 
@@ -82,18 +82,31 @@ def test_the_environment_goes_before_the_file() -> None:
     assert (read.agent.refiner, read.agent.command, read.project.name) == (True, "claude -p", "x")
 
 
+ALLOWED = {("agent", "max_turns"): "60", ("sandbox", "first_port"): "1024", ("writes", "gate"): "person"}
+"""Where not every value of the type is one of the key."""
+
+
+@pytest.mark.req("D5")
+def test_fewer_than_fifty_turns_are_refused_with_the_reason() -> None:
+    with pytest.raises(UsageError, match=r"agent\.max_turns: .*50"):
+        parse_config("[agent]\nmax_turns = 20\n")
+
+
 @pytest.mark.parametrize(("section", "key", "info"), KEYS, ids=[f"{s}.{k}" for s, k, _ in KEYS])
 def test_every_key_has_a_variable_but_those_that_judge(section: str, key: str, info: object) -> None:
     name = variable(section, key)
-    if section in NOT_FROM_ENVIRONMENT:
+    if section in NOT_FROM_ENVIRONMENT or (section, key) in TABLES:
         assert name is None
         return
     assert name == f"DAMASCUS_{section}_{key}".upper()
     table = getattr(parse_config(""), section)
     field = "copy_files" if key == "copy" else key
-    text = {bool: "true", int: "3", float: "2.5", str: "x"}.get(type(getattr(table, field)), "x,y")
+    text = ALLOWED.get((section, key)) or {bool: "true", int: "3", float: "2.5", str: "x"}.get(
+        type(getattr(table, field)), "x,y"
+    )
     changed = getattr(getattr(parse_config("", {name: text}), section), field)
-    assert changed == {"true": True, "3": 3, "2.5": 2.5, "x": "x", "x,y": ["x", "y"]}[text]
+    known = {"true": True, "3": 3, "2.5": 2.5, "x": "x", "x,y": ["x", "y"], "60": 60, "1024": 1024, "person": "person"}
+    assert changed == known[text]
 
 
 @pytest.mark.req("D7")

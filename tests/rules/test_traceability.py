@@ -10,7 +10,10 @@ DELIVERED = {
 }  # fmt: skip
 
 
-EARLIER = {"A10"}
+EARLIER = {
+    *(f"A{n}" for n in range(10, 15)), *(f"W{n}" for n in (8, 9, 10, 11, 12, 17, 18, 21)),
+    "D5", "F3", "X5", "X10",
+}  # fmt: skip
 """Of later releases, proved already by what is there."""
 
 

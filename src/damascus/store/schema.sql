@@ -23,65 +23,83 @@ CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count inte
 DECLARE
     c work_items;
     blocker bigint;
-    got integer := 0;
     seen integer := 0;
+    before integer;
+    taken bigint[] := '{}';  -- in the order in which they were chosen
+    chosen bigint[];  -- of one pass
     held boolean;  -- a hold takes the lock that we hold, so one look is enough
+    barred boolean;  -- a barrier is planted by a claim, under the same lock, or by this one
     moment timestamptz := clock_timestamp();  -- a variable, so that the index can be used with it
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
     held := EXISTS (SELECT 1 FROM repo_holds h WHERE h.released_at IS NULL);
+    barred := EXISTS (SELECT 1 FROM scope_barriers);
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT id FROM work_items WHERE project_id = p_project AND state = 'waiting'
                      AND not_before <= moment
                    ORDER BY not_before LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
-    WHILE got < p_count AND seen < p_look LOOP
-        SELECT * INTO c FROM work_items w WHERE w.project_id = p_project AND w.state = 'ready'
-         ORDER BY w.deadline_at, w.id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
-        EXIT WHEN NOT FOUND;
-        seen := seen + 1;
-        IF held AND EXISTS (SELECT 1 FROM repo_holds h WHERE h.repo_id = c.repo_id AND h.released_at IS NULL) THEN
-            UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = c.repo_id::text WHERE id = c.id;
-            PERFORM wake('behind', same_scope(c.spans), 1);
-            CONTINUE;
-        END IF;
-        IF cardinality(c.depends_on) > 0 THEN
-            SELECT d.id INTO blocker FROM work_items d WHERE d.id = ANY (c.depends_on) AND d.phase <> 'done'
-             ORDER BY d.id LIMIT 1 FOR SHARE;
-            IF blocker IS NOT NULL THEN
-                UPDATE work_items SET state = 'waiting', wait_kind = 'dependency', wait_key = blocker::text WHERE id = c.id;
+    WHILE cardinality(taken) < p_count AND seen < p_look LOOP
+        before := seen;
+        chosen := '{}';
+        FOR c IN SELECT * FROM work_items w WHERE w.project_id = p_project AND w.state = 'ready'
+                  ORDER BY w.deadline_at, w.id LIMIT p_count - cardinality(taken) FOR NO KEY UPDATE SKIP LOCKED
+        LOOP
+            seen := seen + 1;
+            IF held AND EXISTS (SELECT 1 FROM repo_holds h WHERE h.repo_id = c.repo_id AND h.released_at IS NULL) THEN
+                UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = c.repo_id::text WHERE id = c.id;
                 PERFORM wake('behind', same_scope(c.spans), 1);
                 CONTINUE;
             END IF;
-        END IF;
-        IF NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = c.id) THEN
-            blocker := scope_blocker(c);
-            IF blocker IS NOT NULL THEN
-                PERFORM park_for_scope(c, blocker);
-                CONTINUE;
+            IF cardinality(c.depends_on) > 0 THEN
+                SELECT d.id INTO blocker FROM work_items d WHERE d.id = ANY (c.depends_on) AND d.phase <> 'done'
+                 ORDER BY d.id LIMIT 1 FOR SHARE;
+                IF blocker IS NOT NULL THEN
+                    UPDATE work_items SET state = 'waiting', wait_kind = 'dependency', wait_key = blocker::text WHERE id = c.id;
+                    PERFORM wake('behind', same_scope(c.spans), 1);
+                    CONTINUE;
+                END IF;
             END IF;
-            INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
-            DELETE FROM scope_barriers WHERE item_id = c.id;
-        END IF;
-        UPDATE work_items w SET state = 'leased', fence = w.fence + 1, claims = w.claims + 1, updated_at = now(),
-               base_commit = CASE WHEN w.phase = 'build' AND NOT EXISTS (
-                                      SELECT 1 FROM journal j WHERE j.item_id = w.id AND j.run_no = w.run_no)
-                                  THEN coalesce((SELECT r.main_sha FROM repos r WHERE r.id = w.repo_id), w.base_commit)
-                                  ELSE w.base_commit END
-         WHERE w.id = c.id RETURNING w.* INTO c;
-        INSERT INTO leases (item_id, fence, worker_id, expires_at)
-            VALUES (c.id, c.fence, p_worker, clock_timestamp() + p_lease);
-        INSERT INTO worker_records (item_id, worker_id) VALUES (c.id, p_worker)
-            ON CONFLICT (item_id) DO UPDATE SET worker_id = excluded.worker_id, updated_at = now();
+            IF c.claims = 0 OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = c.id) THEN
+                SELECT a.item_id INTO blocker FROM unnest(c.spans) s JOIN active_scopes a ON a.span && s
+                 WHERE a.item_id <> c.id LIMIT 1;
+                IF blocker IS NOT NULL OR barred THEN
+                    blocker := scope_blocker(c);  -- looks again, behind the locks of who may be freeing it
+                END IF;
+                IF blocker IS NOT NULL THEN
+                    PERFORM park_for_scope(c, blocker);
+                    barred := true;
+                    CONTINUE;
+                END IF;
+                INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
+                IF barred THEN
+                    DELETE FROM scope_barriers WHERE item_id = c.id;
+                END IF;
+            END IF;
+            chosen := chosen || c.id;
+        END LOOP;
+        EXIT WHEN seen = before;
+        taken := taken || chosen;
+        WITH leased AS (
+            UPDATE work_items w SET state = 'leased', fence = w.fence + 1, claims = w.claims + 1, updated_at = now(),
+                   base_commit = CASE WHEN w.phase = 'build' AND NOT EXISTS (
+                                          SELECT 1 FROM journal j WHERE j.item_id = w.id AND j.run_no = w.run_no)
+                                      THEN coalesce((SELECT r.main_sha FROM repos r WHERE r.id = w.repo_id), w.base_commit)
+                                      ELSE w.base_commit END
+             WHERE w.id = ANY (chosen) RETURNING w.id, w.fence, w.phase, w.run_no),
+        l AS (INSERT INTO leases (item_id, fence, worker_id, expires_at)
+              SELECT id, fence, p_worker, clock_timestamp() + p_lease FROM leased),
+        r AS (INSERT INTO worker_records (item_id, worker_id) SELECT id, p_worker FROM leased
+              ON CONFLICT (item_id) DO UPDATE SET worker_id = excluded.worker_id, updated_at = now())
         INSERT INTO events_outbox (project_id, item_id, kind, body)
-            VALUES (c.project_id, c.id, 'item.claimed',
-                    jsonb_build_object('worker', p_worker, 'fence', c.fence, 'phase', c.phase, 'run', c.run_no));
-        got := got + 1;
-        item_id := c.id;
-        looked := seen;
+        SELECT p_project, id, 'item.claimed',
+               jsonb_build_object('worker', p_worker, 'fence', fence, 'phase', phase, 'run', run_no)
+          FROM leased ORDER BY array_position(chosen, id);
+    END LOOP;
+    looked := seen;
+    FOREACH item_id IN ARRAY taken LOOP
         RETURN NEXT;
     END LOOP;
     item_id := NULL;
-    looked := seen;
     RETURN NEXT;
 END $$;
 
@@ -340,8 +358,23 @@ DECLARE
     frees boolean := (p ->> 'frees_scope')::boolean;
     asked jsonb := p -> 'question';
 BEGIN
-    PERFORM assert_fence(p_item, p_fence);
-    PERFORM write_dones(p_item, p_fence, (p ->> 'run_no')::integer, p ->> 'from', (p ->> 'project')::bigint, p -> 'dones');
+    IF keep THEN
+        PERFORM assert_fence(p_item, p_fence);
+    ELSE  -- who leaves gives its lease back: that is the check as well
+        DELETE FROM leases WHERE item_id = p_item AND fence = p_fence;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'item % is no longer held with fence %', p_item, p_fence USING ERRCODE = 'DM001';
+        END IF;
+    END IF;
+    IF p -> 'dones' <> '[]' THEN
+        INSERT INTO journal (item_id, run_no, phase, step, key, status, fence, input, output, started_at, done_at)
+        SELECT p_item, (p ->> 'run_no')::integer, p ->> 'from', d ->> 'step', d ->> 'key', 'done', p_fence, d -> 'input',
+               d -> 'output', clock_timestamp() - make_interval(secs => (d ->> 'ago')::float8), clock_timestamp()
+          FROM jsonb_array_elements(p -> 'dones') d
+        ON CONFLICT (item_id, run_no, step, key)
+        DO UPDATE SET status = 'done', output = excluded.output, done_at = excluded.done_at, fence = excluded.fence
+         WHERE journal.status = 'intent';
+    END IF;
     IF p_spans IS NOT NULL THEN
         PERFORM free_scope(p_item);
     END IF;
@@ -361,15 +394,14 @@ BEGIN
                           ELSE ARRAY (SELECT jsonb_array_elements_text(p -> 'file_scope')) END,
         spans = coalesce(p_spans, spans), rough = coalesce((p ->> 'rough')::boolean, rough), updated_at = now()
      WHERE id = p_item AND fence = p_fence RETURNING * INTO c;
-    IF NOT keep THEN
-        DELETE FROM leases WHERE item_id = p_item AND fence = p_fence;
-    END IF;
     IF frees THEN
         PERFORM free_scope(p_item);
     END IF;
     IF c.phase = 'done' THEN
         UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
-        PERFORM wake('dependency', p_item::text, 2147483647);
+        IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'dependency' AND wait_key = p_item::text) THEN
+            PERFORM wake('dependency', p_item::text, 2147483647);
+        END IF;
     END IF;
     IF NOT (p ->> 'keep_landing')::boolean THEN
         PERFORM release_landing(p_item);
@@ -386,7 +418,9 @@ BEGIN
                since = CASE WHEN p -> 'record' ->> 'milestone' IS NULL THEN since ELSE now() END, updated_at = now()
          WHERE item_id = p_item;
     END IF;
-    PERFORM write_events(c.project_id, p_item, p -> 'events');
+    INSERT INTO events_outbox (project_id, item_id, kind, body)
+    SELECT c.project_id, p_item, e.value ->> 0, e.value -> 1
+      FROM jsonb_array_elements(p -> 'events') WITH ORDINALITY e (value, n) ORDER BY e.n;
     IF asked <> 'null' THEN
         INSERT INTO human_issues (project_id, item_id, question, options, owner)
             VALUES (c.project_id, p_item, asked ->> 'question',

@@ -32,15 +32,14 @@ def settle(
         "keep": keep,
         "record": record,
         "dones": [journal.as_json(done) for done in dones],
+        "events": [list(event) for events in (*(done.events for done in dones), to.events) for event in events],
     }
-    row = db.one(
-        "settle_item",
-        item=item.id,
-        fence=item.fence,
-        columns=jsonb(columns),
-        spec=to.facts.get("spec"),
-        spans=to.facts.get("spans"),
-    )
+    given = {"item": item.id, "fence": item.fence, "columns": jsonb(columns)}
+    given |= {"spec": to.facts.get("spec"), "spans": to.facts.get("spans")}
+    if not keep:
+        db.do("settle_and_leave", **given)
+        return None
+    row = db.one("settle_item", **given)
     return rows.item(row) if row else None
 
 
@@ -67,7 +66,6 @@ def _columns(item: Item, to: Transition) -> dict[str, Any]:
         "keep_landing": to.keep_landing,
         "frees_scope": to.frees_scope,
         "ends_record": to.ends_record,
-        "events": [list(event) for event in to.events],
         "question": _question(to),
         **{name: to.facts.get(name) for name in FACTS},
     }
