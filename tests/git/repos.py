@@ -138,3 +138,12 @@ def as_nobody(check: Callable[[], None]) -> None:
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def give_to_nobody(folder: Path) -> None:
+    if os.geteuid() == 0:
+        for above in folder.parents:
+            if above.stat().st_uid == 0 and above != Path("/") and not above.stat().st_mode & 0o001:
+                above.chmod(above.stat().st_mode | 0o011)
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, 65534, 65534, follow_symlinks=False)

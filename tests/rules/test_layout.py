@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.rules.tree import ROOT, SOURCE, sources, tests
+from tests.rules.tree import ROOT, SOURCE, sources, sources_of_tests
 
 DUMPING_GROUNDS = {"utils", "util", "helpers", "helper", "common", "misc", "shared", "stuff"}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|NotImplementedError|pragma: no cover")
@@ -50,13 +50,13 @@ def test_no_path_of_a_machine_is_in_the_tree() -> None:
     texts = {
         **sources(),
         **sources("*.sql"),
-        **{f"tests/{k}": v for k, v in tests().items() if k != "rules/test_layout.py"},
+        **{f"tests/{k}": v for k, v in sources_of_tests().items() if k != "rules/test_layout.py"},
     }
     assert [f"{name}: {m.group()}" for name, text in texts.items() for m in MACHINE.finditer(text)] == []
 
 
 def test_tests_wait_for_facts_and_never_for_a_while() -> None:
-    sleeping = {name for name, text in tests().items() if "sleep" in called(text)}
+    sleeping = {name for name, text in sources_of_tests().items() if "sleep" in called(text)}
     assert sleeping - {"waiting.py", "crash/worker_process.py"} == set(), "a process under test polls for its orders"
 
 

@@ -16,7 +16,7 @@ def sources(pattern: str = "*.py") -> dict[str, str]:
 
 
 @cache
-def tests() -> dict[str, str]:
+def sources_of_tests() -> dict[str, str]:
     return {str(path.relative_to(TESTS)): path.read_text() for path in sorted(TESTS.rglob("*.py"))}
 
 
@@ -44,7 +44,7 @@ def constants(text: str) -> Iterator[str]:
 @cache
 def test_names() -> frozenset[str]:
     found = set()
-    for text in tests().values():
+    for text in sources_of_tests().values():
         found |= {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
     return frozenset(name for name in found if name.startswith("test_"))
 
@@ -53,7 +53,7 @@ def test_names() -> frozenset[str]:
 def proved() -> frozenset[str]:
     """The ids of every `pytest.mark.req(...)`."""
     found: set[str] = set()
-    for text in tests().values():
+    for text in sources_of_tests().values():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "req":
                 found |= {
