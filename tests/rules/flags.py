@@ -99,8 +99,8 @@ FLAGS = (
         "with linked worktrees an agent that rewrites .git runs code as the worker, or deletes the mirror's objects",
         (
             f"{LIES}[replaces-git]",
-            "tests/git/test_workspaces.py::test_a_replaced_git_dir_runs_nothing",
-            "tests/git/test_workspaces.py::test_deleting_its_own_objects_does_not_hurt_the_mirror",
+            "tests/git/test_workspaces_anew.py::test_a_replaced_git_dir_runs_nothing",
+            "tests/git/test_workspaces_anew.py::test_deleting_its_own_objects_does_not_hurt_the_mirror",
         ),
     ),
     Flag(
@@ -108,7 +108,7 @@ FLAGS = (
         "a kept symlink is written through",
         (
             f"{LIES}[writes-through-a-link-of-the-last-attempt]",
-            "tests/git/test_workspaces.py::test_nothing_is_written_through_a_kept_link",
+            "tests/git/test_workspaces_anew.py::test_nothing_is_written_through_a_kept_link",
         ),
     ),
     Flag(
@@ -138,8 +138,8 @@ FLAGS = (
         (
             f"{LIES}[leaves-a-process-that-changes-files-later]",
             f"{HONEST}[leaves-a-daemon]",
-            "tests/system/test_process.py::test_what_is_left_behind_ends_with_the_step",
-            "tests/system/test_process.py::test_leftovers_of_a_dead_worker_end_by_identity",
+            "tests/system/test_process_left_behind.py::test_what_is_left_behind_ends_with_the_step",
+            "tests/system/test_process_left_behind.py::test_leftovers_of_a_dead_worker_end_by_identity",
         ),
     ),
     Flag(
