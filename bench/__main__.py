@@ -6,13 +6,16 @@ from bench.table import Result, print_table
 
 
 def main(only: list[str]) -> int:
-    from bench import claim_time, cycles, overhead, startup
+    from bench import claim_time, cycles, overhead, prompt_tokens, sandbox_start, startup, write_pipeline
 
     parts = {
         "overhead": lambda: [overhead.measure(0.1), overhead.measure(1.0)],
         "cycles": cycles.measure,
         "claims": claim_time.measure,
         "startup": startup.measure,
+        "writes": write_pipeline.measure,
+        "sandbox": sandbox_start.measure,
+        "prompts": prompt_tokens.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

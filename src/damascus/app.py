@@ -199,6 +199,7 @@ class Choice:
     agent: str | None = None
     agent_command: str | None = None
     until_idle: bool = True
+    require_sandbox: bool = False
 
 
 def make_tools(
@@ -220,16 +221,21 @@ def make_tools(
     from damascus.git.setup import WorkspaceSetup
     from damascus.git.snapshots import Snapshots
     from damascus.git.workspaces import Workspaces
+    from damascus.scanning.scanner import Scanner
     from damascus.system import process
+    from damascus.system.ports import PortBlocks
+    from damascus.system.sandbox import detect
 
-    mirror, row = project.mirror, project.row
+    mirror, row, level = project.mirror, project.row, detect()
+    ports = PortBlocks(app.home / "ports", project.config.sandbox.first_port)
 
     @lru_cache(maxsize=64)
     def read_config(commit: str) -> Config:
         found = mirror.read(Sha(commit), FILE)
         return parse_config((found or b"").decode("utf-8", errors="replace"), app.environ, f"{FILE} on main")
 
-    setup = WorkspaceSetup(mirror, project.folder / "setup", project.repository.top, stopping)
+    made = project.folder / "setup"
+    setup = WorkspaceSetup(mirror, made, project.repository.top, stopping, sandbox=level)
 
     def prepare(checkout: Path) -> Mapping[str, str]:
         tip = forge.main_tip()  # not the mirror's word for it: an agent can push to the mirror
@@ -242,9 +248,10 @@ def make_tools(
             process.end_leftovers(identity)
 
     log_limit = project.config.limits.log_max_mb * 1_000_000
-    runner = CleanRunner(mirror, project.folder / "checkouts", prepare, stopping, log_limit)
+    checkouts = project.folder / "checkouts"
+    runner = CleanRunner(mirror, checkouts, prepare, stopping, log_limit, sandbox=level, readable=(made,), ports=ports)
     forge = FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name)
-    judges = gates(runner, mirror)
+    judges = gates(runner, mirror, scanner := Scanner())
     calls = project.config.retry
     retry = CallRetry(calls.call_attempts, calls.call_first_seconds, calls.call_most_seconds)
     return Tools(
@@ -258,30 +265,51 @@ def make_tools(
         agent=agent,
         gates_before=judges.before,
         gates_after=judges.after,
+        scanner=scanner,
+        quick_scanner=Scanner.quick(),
+        level=level,
+        ports=ports,
         read_config=read_config,
         prepare_checkout=prepare,
         stopping=stopping,
         end_leftovers=end_leftovers,
         boundary=boundary,
         refiner=project.config.agent.refiner,
-        warm=judges.warm,
-        close=judges.close,
     )
 
 
 def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
+    """`claude`, unless another is chosen: by flag, by variable, or in main's damascus.toml."""
     from damascus.agents import Setup
     from damascus.agents import make_agent as make
+    from damascus.agents.gateway import GatewayBridge
 
-    kind = choice.agent or project.config.agent.kind or ("command" if choice.agent_command else "")
-    command = choice.agent_command or project.config.agent.command
-    if not kind:
-        raise DamascusError(
-            "no coding agent found. Name one of yours (--agent command --agent-command ./my-agent), "
-            "or see how it works without one: damascus demo"
-        )
+    config = project.config.agent
+    kind = choice.agent or config.kind or ("command" if choice.agent_command or config.command else "claude")
     folder = project.folder
-    return make(kind, Setup(command, Path.cwd(), folder / "homes", folder / "agent-state"))
+    setup = Setup(
+        command=choice.agent_command or config.command,
+        start_folder=Path.cwd(),
+        homes=folder / "homes",
+        state=folder / "agent-state",
+        binary=config.binary,
+        environ=app.environ,
+        bridge=lambda: GatewayBridge.from_environment(app.environ, config.gateway, app.home),
+    )
+    return make(kind, setup)
+
+
+def refuse_unconfined(agent: "Agent") -> None:
+    """`--require-sandbox`: better not at all than without walls."""
+    from damascus.system.sandbox import Level, found
+
+    tried = found()
+    if Level.UNCONFINED in (tried.level, agent.confinement):
+        why = "; ".join(tried.refusals) or f"the {agent.name} agent runs inside Damascus itself"
+        raise DamascusError(
+            f"nothing is run, because it could not be confined: {why}. Install bubblewrap or allow user namespaces "
+            "(docs/sandbox.md), or run without --require-sandbox and [sandbox] require."
+        )
 
 
 def make_worker(
@@ -292,7 +320,7 @@ def make_worker(
     agent: "Agent | None" = None,
 ) -> "Worker":
     """A worker of this process, holding its lock for as long as the process lives."""
-    from damascus.engine.guards import disk_guard
+    from damascus.engine.guards import guard
     from damascus.engine.tools import nothing
     from damascus.engine.worker import Pace, Worker
     from damascus.system.hostid import WorkerLock, new_worker_id
@@ -300,6 +328,8 @@ def make_worker(
     app.hold_queue(project.repository)
     limits = project.config.limits
     agent = agent or make_agent(app, project, choice)
+    if choice.require_sandbox or project.config.sandbox.require:
+        refuse_unconfined(agent)
     worker_id = new_worker_id()
     lock = WorkerLock.hold(app.home / "workers", worker_id)
     made: list[Worker] = []
@@ -315,7 +345,7 @@ def make_worker(
         heartbeat=timedelta(seconds=limits.heartbeat_seconds),
         until_idle=choice.until_idle,
     )
-    worker = Worker(tools, worker_id, pace, lambda: disk_guard(project.folder, limits.disk_reserve_mb))
+    worker = Worker(tools, worker_id, pace, lambda: guard(project.folder, limits))
     worker.lock = lock
     made.append(worker)
     return worker

@@ -1,10 +1,11 @@
 """The command agent: the public contract, looked at from inside a real command."""
 
+import fcntl
 import json
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Watch
 from damascus.system import procfs
 from damascus.system.process import Identity
+from damascus.system.sandbox import Level
 from tests.contracts.agent_contract import a_brief
+from tests.levels import need
 
 Run = Callable[..., AgentRun]
 
@@ -40,10 +43,15 @@ def watch(tmp_path: Path) -> Watch:
     )
 
 
+@pytest.fixture(params=list(Level))
+def level(request: pytest.FixtureRequest) -> Level:
+    return need(request.param)
+
+
 @pytest.fixture
-def run(tmp_path: Path, workspace: Path, watch: Watch) -> Run:
+def run(tmp_path: Path, workspace: Path, watch: Watch, level: Level) -> Run:
     def run(command: str, **changes: object) -> AgentRun:
-        agent = CommandAgent(command, start_folder=tmp_path, homes=tmp_path / "homes")
+        agent = CommandAgent(command, start_folder=tmp_path, homes=tmp_path / "homes", level=level)
         return agent.run(a_brief(), workspace, replace(watch, **changes))  # type: ignore[arg-type]
 
     return run
@@ -69,9 +77,9 @@ def test_stdout_is_the_transcript_and_stderr_is_kept_beside_it(run: Run, watch: 
 
 
 def test_the_environment_is_an_allow_list(
-    run: Run, watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, watch: Watch, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "LC_TIME": "C", "TMPDIR": "/tmp", "TZ": "UTC"}
+    kept = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "LC_TIME": "C", "TZ": "UTC"}
     secrets = ["DAMASCUS_DATABASE_URL", "DAMASCUS_HOME", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "PYTHONPATH", "LANGUAGE"]
     for name, value in kept.items():
         monkeypatch.setenv(name, value)
@@ -80,6 +88,9 @@ def test_the_environment_is_an_allow_list(
     done = run("env", env={"TEST_KEY": "1", "HOME": "the-users", "DAMASCUS_PORT": "7", "DAMASCUS_HOME": "the-users"})
     seen = dict(line.split("=", 1) for line in done.tail.splitlines())
     assert seen.pop("DAMASCUS_STEP_TOKEN")
+    assert seen.pop("PWD", str(workspace)) == str(workspace), "bubblewrap says where it is"
+    step = Path(seen.pop("TMPDIR")).parent
+    assert (step.parent, step.exists()) == (tmp_path / "homes", False), "a folder of the step's own, gone with it"
     assert seen == kept | {
         "PATH": os.environ["PATH"],
         "TERM": "dumb",
@@ -88,7 +99,7 @@ def test_the_environment_is_an_allow_list(
         "DAMASCUS_PORT": "7",
         "DAMASCUS_ROLE": "code-implementer",
         "DAMASCUS_BRIEF": str(watch.brief_file),
-        "DAMASCUS_REPORT": str(watch.report_file),
+        "DAMASCUS_REPORT": str(step / "report.json"),
     }
     assert (tmp_path / "homes/DM-1").stat().st_mode & 0o777 == 0o700
 
@@ -139,19 +150,27 @@ def test_no_shell_reads_the_command(run: Run, workspace: Path) -> None:
 
 
 @pytest.mark.req("D20")
-def test_who_runs_is_told_when_it_starts(run: Run) -> None:
-    seen: list[Identity | None] = []
-    done = run("sh -c 'echo $$'", started=lambda facts: seen.append(Identity.of(json.loads(json.dumps(facts)))))
-    (identity,) = seen
-    assert identity and identity.pid == int(done.tail)
+def test_who_runs_is_told_when_it_starts(run: Run, workspace: Path) -> None:
+    seen: list[tuple[Identity, bool]] = []
+
+    def started(facts: Mapping[str, object]) -> None:
+        identity = Identity.of(json.loads(json.dumps(facts)))
+        assert identity
+        seen.append((identity, procfs.started_with(identity.pid, f"DAMASCUS_STEP_TOKEN={identity.token}")))
+        (workspace / "go").touch()
+
+    done = run("sh -c 'until test -e go; do sleep 0.01; done; echo $DAMASCUS_STEP_TOKEN'", started=started)
+    ((identity, marked),) = seen
+    assert marked and identity.token == done.tail.strip()
 
 
 @pytest.mark.req("W22")
 def test_a_daemon_ends_with_the_step(run: Run, workspace: Path) -> None:
-    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' & until test -s pid; do sleep 0.01; done"
+    command = "setsid flock held sh -c 'touch ready; exec sleep 300' & until test -e ready; do sleep 0.01; done"
     run(shlex.join(["sh", "-c", command]))
-    found = procfs.process(int((workspace / "pid").read_text()))
-    assert found is None or found.zombie
+    assert (workspace / "ready").exists()
+    with open(workspace / "held") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever held it is gone
 
 
 @pytest.mark.parametrize("trap", ["mkfifo", "mkdir", "ln -s /etc/passwd", "sh -c 'echo {} > real; ln -s $PWD/real $0'"])
@@ -160,14 +179,15 @@ def test_a_report_that_is_no_file_is_no_report(run: Run, trap: str) -> None:
     assert (done.exit_code, done.report) == (0, None)
 
 
-def test_what_a_try_planted_does_not_reach_the_next(run: Run, tmp_path: Path, watch: Watch) -> None:
-    """Links and folders where brief, report and transcript will be written."""
+def test_what_a_try_planted_does_not_reach_the_next(run: Run, tmp_path: Path, watch: Watch, level: Level) -> None:
+    """Links and folders where brief, report and transcript will be written, where it can plant them."""
     victim = tmp_path / "victim"
     victim.write_text("untouched")
     for plant in (f"ln -sf {victim}", "rm -rf $0; mkdir -p", "rm -rf $0; mkfifo"):
         files = f"$DAMASCUS_BRIEF $DAMASCUS_REPORT {watch.transcript} {watch.transcript}.stderr"
         command = f"for f in {files}; do rm -rf $f; sh -c '{plant} $0' $f; done"
-        assert run(shlex.join(["sh", "-c", command])).exit_code == 0
+        planted = run(shlex.join(["sh", "-c", command]))
+        assert planted.exit_code == 0 or level is not Level.UNCONFINED
         done = run(shlex.join(["sh", "-c", "cat $DAMASCUS_BRIEF; echo '{}' > $DAMASCUS_REPORT"]))
         assert (done.exit_code, json.loads(done.tail)["story_id"]) == (0, "DM-1")
         assert done.report and watch.transcript.is_file()

@@ -15,6 +15,7 @@ import pytest
 from damascus.domain.failures import AGENT_UNAVAILABLE
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ports import Agent, AgentRun, Boundaries, Brief, Watch
+from damascus.system.sandbox import Level
 
 BRIEF_KEYS = {
     "story_id", "title", "role", "step", "attempt", "objective", "spec", "file_scope", "base_commit", "feedback",
@@ -65,6 +66,20 @@ def never() -> bool:
     return False
 
 
+def says_nothing(run: AgentRun) -> bool:
+    """No report; a model's last words may stand in its place, but they are no status."""
+    return run.report is None or run.report.status == ""
+
+
+class TellsItsExitCode:
+    """For agents whose exit code is the program's own."""
+
+    @pytest.mark.req("T1")
+    @pytest.mark.parametrize("code", [0, 1, 3, AGENT_UNAVAILABLE])
+    def test_its_exit_code_is_told_as_it_is(self, act: Callable[..., AgentRun], code: int) -> None:
+        assert act(Behaviour(exit=code)).exit_code == code
+
+
 class AgentContract:
     """Subclass with a fixture `make`."""
 
@@ -95,7 +110,7 @@ class AgentContract:
     def test_it_names_itself_and_its_confinement(self, make: Make, tmp_path: Path) -> None:
         agent = make(Behaviour(), tmp_path)
         assert agent.name
-        assert agent.confinement == "unconfined"
+        assert agent.confinement in set(Level)
 
     def test_it_writes_in_the_workspace(self, act: Callable[..., AgentRun], workspace: Path) -> None:
         run = act(Behaviour(write={"src/new.py": "x = 'ö'\n", "a.txt": ""}, delete=("old.py",)))
@@ -103,11 +118,6 @@ class AgentContract:
         assert (workspace / "src/new.py").read_text(encoding="utf-8") == "x = 'ö'\n"
         assert sorted(path.name for path in workspace.iterdir()) == ["a.txt", "src"]
         assert run.seconds > 0
-
-    @pytest.mark.req("T1")
-    @pytest.mark.parametrize("code", [0, 1, 3, AGENT_UNAVAILABLE])
-    def test_its_exit_code_is_told_as_it_is(self, act: Callable[..., AgentRun], code: int) -> None:
-        assert act(Behaviour(exit=code)).exit_code == code
 
     def test_prompt_and_words_are_in_the_transcript(self, act: Callable[..., AgentRun]) -> None:
         prompt = "# Story\n\n" + "Every line of the prompt counts, ö.\n" * 2000
@@ -138,12 +148,12 @@ class AgentContract:
     @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
     def test_a_junk_report_is_no_report(self, act: Callable[..., AgentRun], junk: str) -> None:
         run = act(Behaviour(report=junk))
-        assert (run.exit_code, run.report) == (0, None)
+        assert run.exit_code == 0 and says_nothing(run)
 
     def test_no_report_and_none_of_an_earlier_try(self, act: Callable[..., AgentRun], tmp_path: Path) -> None:
         (tmp_path / "runs").mkdir()
         (tmp_path / "runs/report.json").write_text('{"status": "of yesterday"}')
-        assert act(Behaviour()).report is None
+        assert says_nothing(act(Behaviour()))
 
     def test_it_ends_at_the_timeout(self, act: Callable[..., AgentRun], workspace: Path) -> None:
         run = act(Behaviour(seconds=300, write={"late.py": ""}), timeout=0.4)

@@ -3,6 +3,8 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +13,9 @@ import pytest
 from damascus.agents.command import CommandAgent
 from damascus.agents.scripted import ScriptedAgent
 from damascus.domain.ports import Agent
-from tests.contracts.agent_contract import AgentContract, Behaviour, Make
+from tests.claude_code import Bench
+from tests.contracts.agent_contract import AgentContract, Behaviour, Make, TellsItsExitCode
+from tests.model_server import Block, ModelServer, call, say
 
 PROGRAM = """
 import json, os, sys, time
@@ -33,7 +37,7 @@ sys.exit(behaviour["exit"])
 """
 
 
-class TestCommand(AgentContract):
+class TestCommand(AgentContract, TellsItsExitCode):
     @pytest.fixture
     def make(self) -> Make:
         def make(behaviour: Behaviour, folder: Path) -> Agent:
@@ -46,10 +50,44 @@ class TestCommand(AgentContract):
         return make
 
 
-class TestScripted(AgentContract):
+class TestScripted(AgentContract, TellsItsExitCode):
     @pytest.fixture
     def make(self) -> Make:
         def make(behaviour: Behaviour, folder: Path) -> Agent:
             return ScriptedAgent({"DM-1": [asdict(behaviour)]}, state=folder / "state")
 
         return make
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The self-test is made once."""
+    return tmp_path_factory.mktemp("claude-state")
+
+
+class TestClaude(AgentContract):
+    """The real program; what it does is in the script of its model."""
+
+    @pytest.fixture
+    def make(self, state: Path) -> Iterator[Make]:
+        with ExitStack() as stack:
+
+            def make(behaviour: Behaviour, folder: Path) -> Agent:
+                folder.mkdir(exist_ok=True)
+                server = stack.enter_context(ModelServer([*turns(behaviour, folder), [say(behaviour.say or "done")]]))
+                return Bench(folder, state).agent(server.url)
+
+            yield make
+
+
+def turns(behaviour: Behaviour, folder: Path) -> Iterator[list[Block]]:
+    commands = [f"rm {shlex.quote(path)}" for path in behaviour.delete]
+    if behaviour.seconds:
+        commands.insert(0, f"sleep {behaviour.seconds}")
+    if behaviour.report is not None:
+        (folder / "report").write_text(behaviour.report)
+        commands.append(f'cp {shlex.quote(str(folder / "report"))} "$DAMASCUS_REPORT"')
+    for command in commands:
+        yield [call("Bash", command=command, description="work")]
+    for path, content in behaviour.write.items():
+        yield [call("Write", file_path=path, content=content)]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from damascus.gates import AFTER_REBASE, BEFORE_REBASE, GateSet, gates
+from damascus.scanning.scanner import Scanner
 from tests.contracts.gate_contract import Candidates, GateContract, honest, lying
 from tests.gates.judging import Judging
 
@@ -23,10 +24,9 @@ def candidates(judging: Judging) -> Candidates:
 
 @pytest.fixture(scope="module")
 def gate_set(judging: Judging) -> Iterator[GateSet]:
-    made = gates(judging.runner, judging.mirror)
-    made.warm()
-    yield made
-    made.close()
+    scanner = Scanner()
+    yield gates(judging.runner, judging.mirror, scanner)
+    scanner.close()
 
 
 @pytest.fixture

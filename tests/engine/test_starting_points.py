@@ -12,7 +12,7 @@ pathlib.Path("seen.log").write_text(pathlib.Path("calc.py").read_text())
 name = brief["file_scope"][0].removesuffix(".py")
 print("calc:", pathlib.Path("calc.py").read_text())
 if "mended" in pathlib.Path("calc.py").read_text():
-    exec(pathlib.Path(os.path.dirname(sys.argv[0]), "honest.body").read_text())
+    exec(pathlib.Path(sys.argv[1]).read_text())
 else:
     pathlib.Path(f"{name}.py").write_text("partial work\\n")
     sys.exit(3)
@@ -20,8 +20,10 @@ else:
 
 
 def _agent(yard: Yard) -> str:
-    (yard.folder / "honest.body").write_text(HONEST)
-    return yard.agent(NEEDS_MAIN.replace('pathlib.Path("seen.log")', 'pathlib.Path(os.environ["HOME"], "seen.log")'))
+    body = yard.folder / "honest.body"
+    body.write_text(HONEST)
+    text = NEEDS_MAIN.replace('pathlib.Path("seen.log")', 'pathlib.Path(os.environ["HOME"], "seen.log")')
+    return f"{yard.agent(text)} {body}"  # what the command's own words name is readable in the sandbox
 
 
 @pytest.mark.req("D15", "D13")

@@ -46,12 +46,21 @@ class Judging:
     runner: CleanRunner
     logs: Path
     jobs: list[str] = field(default_factory=list)
+    checkouts: list[Path] = field(default_factory=list)
+    """One for each command that was really run; the command itself can't leave a mark elsewhere."""
 
     @classmethod
     def of(cls, folder: Path, files: Mapping[str, str] | None = None) -> "Judging":
         repository = UserRepository.create(folder / "repo", BASE if files is None else files)
         mirror = repository.mirror(folder / "mirror.git")
-        return cls(mirror, repository.at("HEAD"), CleanRunner(mirror, folder / "c", quick), folder / "logs")
+        made: list[Path] = []
+
+        def prepare(checkout: Path) -> dict[str, str]:
+            made.append(checkout)
+            return quick(checkout)
+
+        runner = CleanRunner(mirror, folder / "c", prepare)
+        return cls(mirror, repository.at("HEAD"), runner, folder / "logs", checkouts=made)
 
     def commit(self, files: Mapping[str, Content], base: Sha | None = None) -> Sha:
         changes = {path: self._entry(content) for path, content in files.items()}

@@ -14,41 +14,36 @@ from damascus.domain.ids import Sha
 from damascus.domain.ports import Job
 from damascus.gates.evidence import CleanRunner
 from damascus.git.objects import Entry
+from damascus.system.sandbox import Level
 from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
+from tests.levels import need
 from tests.waiting import eventually
-
-
-def ticks(path: Path) -> int:
-    return len(path.read_text()) if path.exists() else 0
 
 
 @pytest.mark.req("D7")
 def test_a_pass_is_run_once_and_a_failure_again(tmp_path: Path) -> None:
-    judging, counter = Judging.of(tmp_path), tmp_path / "counter"
-    tick = f"printf x >> {counter}"
-    assert judging.run(tick).green and judging.run(tick).green
-    assert ticks(counter) == 1
-    assert not judging.run(f"{tick}; exit 3").green
-    assert judging.run(f"{tick}; exit 3").exit_code == 3
-    assert ticks(counter) == 3
+    judging = Judging.of(tmp_path)
+    assert judging.run("true").green and judging.run("true").green
+    assert len(judging.checkouts) == 1
+    assert not judging.run("exit 3").green
+    assert judging.run("exit 3").exit_code == 3
+    assert len(judging.checkouts) == 3
 
 
 def test_who_asks_while_it_runs_waits_for_the_one_run(tmp_path: Path) -> None:
-    judging, counter, gate = Judging.of(tmp_path), tmp_path / "counter", tmp_path / "gate"
-    os.mkfifo(gate)
-    command = f"printf x >> {counter}; cat {gate} >/dev/null"
+    judging = Judging.of(tmp_path)
     with ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(judging.run, command) for _ in range(4)]
-        eventually(lambda: ticks(counter) == 1)
+        asked = [pool.submit(judging.run, "mkfifo gate; cat gate >/dev/null") for _ in range(4)]
+        gate = eventually(lambda: next((tmp_path / "c").glob("*/tree/gate"), None))
         gate.write_text("go")
         results = [future.result() for future in asked]
-    assert ticks(counter) == 1 and all(result is results[0] for result in results)
+    assert len(judging.checkouts) == 1 and all(result is results[0] for result in results)
 
 
 def test_tree_command_environment_and_overlay_are_the_key(tmp_path: Path) -> None:
-    judging, counter = Judging.of(tmp_path), tmp_path / "counter"
+    judging = Judging.of(tmp_path)
     tree = judging.mirror.tree(judging.base)
-    base = Job(tree, f"printf x >> {counter}", 10, "a", tmp_path / "a.log")
+    base = Job(tree, "true", 10, "a", tmp_path / "a.log")
     other_tree = judging.mirror.tree(judging.commit({"new": "1"}))
     variants = [
         base,
@@ -59,7 +54,7 @@ def test_tree_command_environment_and_overlay_are_the_key(tmp_path: Path) -> Non
     ]
     for job in [*variants, *variants]:
         assert judging.runner.run(job).green
-    assert ticks(counter) == len(variants)
+    assert len(judging.checkouts) == len(variants)
 
 
 def test_what_a_run_leaves_never_meets_the_next_and_the_folder_goes(tmp_path: Path) -> None:
@@ -106,6 +101,33 @@ def test_the_projects_preparation_reaches_the_checkout_and_its_environment(tmp_p
     assert judging.run('test "$SERVICE" = on && grep -q workspace .env.test').green
 
 
+@pytest.mark.req("W9")
+@pytest.mark.parametrize("level", list(Level))
+def test_a_judged_command_writes_and_reads_its_own_folder_only(tmp_path: Path, level: Level) -> None:
+    """An agent can't escape by writing a test."""
+    judging, secret = Judging.of(tmp_path), tmp_path / "key"
+    secret.write_text("KEY")
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", sandbox=need(level))
+    assert judging.runner.confinement == level
+    own = "touch tree $HOME/h $TMPDIR/t && mkdir -p $GOCACHE && touch $GOCACHE/c"
+    assert judging.run(own).green
+    run = judging.run(f"echo x > {tmp_path}/planted; cat {secret}; ls {judging.mirror.path}/objects")
+    free = level is Level.UNCONFINED
+    assert ("KEY" in run.output, (tmp_path / "planted").exists(), run.exit_code == 0) == (free, free, free)
+
+
+@pytest.mark.req("W9")
+def test_what_set_up_made_is_readable_where_it_was_made(tmp_path: Path) -> None:
+    judging, made = Judging.of(tmp_path), tmp_path / "setup"
+    made.mkdir()
+    (made / "tool").write_text("#!/bin/sh\necho hi\n")
+    (made / "tool").chmod(0o755)
+    assert judging.run(f"{made}/tool").exit_code == (0 if judging.runner.confinement == "unconfined" else 127)
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", readable=(made,))
+    assert judging.run(f"{made}/tool").green
+    assert "tool" in [path.name for path in made.iterdir()] and not judging.run(f"rm {made}/tool").green
+
+
 @pytest.mark.req("X1")
 def test_an_overlay_replaces_what_the_candidate_put_there(tmp_path: Path) -> None:
     judging, outside = Judging.of(tmp_path), tmp_path / "outside"
@@ -130,11 +152,11 @@ def test_what_a_test_prints_or_how_long_it_hangs_is_never_transient(tmp_path: Pa
 
 
 def test_stopping_ends_the_run_and_is_not_kept(tmp_path: Path) -> None:
-    judging, marker, stop = Judging.of(tmp_path), tmp_path / "started", threading.Event()
+    judging, stop = Judging.of(tmp_path), threading.Event()
     judging.runner = CleanRunner(judging.mirror, tmp_path / "c", stopping=lambda: int(stop.is_set()))
     with ThreadPoolExecutor(2) as pool:
-        asked = [pool.submit(judging.run, f"touch {marker}; sleep 600") for _ in range(2)]
-        eventually(marker.exists)
+        asked = [pool.submit(judging.run, "touch started; sleep 600") for _ in range(2)]
+        eventually(lambda: any((tmp_path / "c").glob("*/tree/started")))
         stop.set()
         for future in asked:
             with pytest.raises(Stopping):

@@ -32,9 +32,10 @@ LIES = (
         """
         import importlib.util, py_compile
         bad_work()
-        (OUTSIDE / "good.py").write_text("def value():\\n    return 42\\n")
+        right = pathlib.Path.home() / "good.py"
+        right.write_text("def value():\\n    return 42\\n")
         unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(OUTSIDE / "good.py", importlib.util.cache_from_source("m.py"), invalidation_mode=unchecked)
+        py_compile.compile(right, importlib.util.cache_from_source("m.py"), invalidation_mode=unchecked)
         """,
         fools=True,
     ),
@@ -202,6 +203,7 @@ LIES = (
         """,
         config=AFTERWARDS,
         fools=True,
+        reaches=True,
     ),
     Tale(
         "repairs a checkout from a test",
@@ -226,6 +228,7 @@ LIES = (
             f"late = subprocess.Popen([sys.executable, '-c', {late!r}], stdout=subprocess.PIPE)\\n"
             "assert late.stdout.readline() == b'started\\\\n'\\n" + TEST)
         """,
+        reaches=True,
         after=no_trace,
     ),
 )

@@ -5,7 +5,7 @@ from tests.lying_agents.tale import Scene, Tale, no_trace
 
 def it_ran_and_was_ended(scene: Scene) -> None:
     """The process was there, waiting for the agent's end, and never came to write."""
-    assert (scene.outside / "started").exists()
+    assert (scene.agents_home / "started").exists()
     no_trace(scene)
 
 
@@ -18,7 +18,7 @@ bad_work()
 later = f'''
 import os, pathlib, select
 os.setsid()
-pathlib.Path({str(OUTSIDE / "started")!r}).write_text("")
+(pathlib.Path.home() / "started").write_text("")
 print("started", flush=True)
 while not os.path.exists({str(RUN / "red.log")!r}):
     select.select([], [], [], 0.01)
@@ -49,6 +49,7 @@ LIES = (
         "what an agent leaves running is ended with it; the files of that moment are judged",
         "tests_failed",
         LATER,
+        reaches=True,
         after=it_ran_and_was_ended,
     ),
     Tale(
@@ -73,6 +74,7 @@ LIES = (
         os.killpg(os.getpgid(os.getppid()), signal.SIGKILL)
         signal.pause()
         """,
+        reaches=True,
     ),
     Tale(
         "leaves a pipe for a log",
@@ -84,5 +86,6 @@ LIES = (
         for name in ("red.log", "tests.log", "ci-test.log"):
             os.mkfifo(RUN / name)
         """,
+        reaches=True,
     ),
 )

@@ -47,6 +47,7 @@ TALES = (
         "it is ended; the judged commit lands",
         "passed",
         LATER.replace("bad_work()", "good_work()").replace("return 42", "return 0"),
+        reaches=True,
         after=the_judged_commit_landed,
     ),
     Tale(
@@ -168,6 +169,7 @@ TALES = (
                 put(folder / name, f"#!/bin/sh\\necho {{folder / name}} >> {{OUTSIDE / 'marker'}}\\n")
                 (folder / name).chmod(0o755)
         """,
+        reaches=True,
         after=no_trace,
     ),
 )

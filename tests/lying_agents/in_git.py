@@ -102,6 +102,7 @@ LIES = (
             told.append(f"{name} {done.returncode}")
         (OUTSIDE / "pushed").write_text(", ".join(told))
         """,
+        reaches=True,
         after=only_the_mirror_took_it,
     ),
     Tale(
@@ -116,6 +117,7 @@ LIES = (
         git("reset", "--hard", "-q", "HEAD~1")
         bad_work()
         """,
+        reaches=True,
         after=rules_are_right,
     ),
     Tale(
@@ -154,6 +156,7 @@ LIES = (
         shutil.rmtree(".git")
         put(".git", f"gitdir: {trap}\\n")
         """,
+        reaches=True,
         after=fsmonitor_did_not_run,
     ),
     Tale(
@@ -170,6 +173,7 @@ LIES = (
                 (folder / name).chmod(0o755)
         put(".git/config", pathlib.Path(".git/config").read_text() + f"[core]\\n\\thooksPath = {{own}}\\n")
         """,
+        reaches=True,
         after=hooks_did_not_run,
     ),
     Tale(

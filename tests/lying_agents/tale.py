@@ -9,6 +9,8 @@ from textwrap import dedent
 from typing import Any
 
 from damascus.domain.ports import Forge
+from damascus.system.sandbox import Level
+from tests.levels import as_if_here
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
 
 STORY = "S-1"
@@ -52,7 +54,7 @@ def mirror():
 def own_run():
     """What this agent would see, and tell, of its own run of the Test Command."""
     done = subprocess.run({command!r}, shell=True, capture_output=True)
-    (OUTSIDE / {own_run!r}).write_text(str(done.returncode))
+    (pathlib.Path.home() / {own_run!r}).write_text(str(done.returncode))
 '''
 
 
@@ -89,8 +91,12 @@ class Scene:
         given = {"repo": str(self.yard.repo), "outside": str(self.outside), "command": command, "own_run": OWN_RUN}
         return self.yard.agent(PRELUDE.format(**given) + body)
 
+    @property
+    def agents_home(self) -> Path:
+        return self.yard.project.folder / "homes" / STORY
+
     def own_run_was_green(self) -> bool:
-        return (self.outside / OWN_RUN).read_text() == "0"
+        return (self.agents_home / OWN_RUN).read_text() == "0"
 
 
 def no_trace(scene: Scene) -> None:
@@ -107,6 +113,8 @@ class Tale:
 
     `does` and `because` (what stops a lie, what lets honest work through) are the words of docs/lying-agents.md.
     `fools` promises that the agent's own run of the Test Command, in its workspace, is green: the lie is a real one.
+    `reaches`: it acts outside of its workspace. In a cage it can't; so it is played without one too, where something
+    else has to stop it.
     """
 
     name: str
@@ -122,6 +130,7 @@ class Tale:
     budget: int = 1
     acceptance: bytes | None = None
     fools: bool = False
+    reaches: bool = False
     meanwhile: Callable[[Yard], None] | None = None
     after: Callable[[Scene], None] = nothing_more
 
@@ -130,7 +139,14 @@ class Tale:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     def play(self, folder: Path, database_url: str) -> Scene:
-        """One story, one attempt, one worker, until only a person could go on."""
+        """One story, one attempt, one worker, until only a person could go on; without a cage if it reaches out."""
+        if not self.reaches:
+            return self.play_confined(folder, database_url)
+        with as_if_here(Level.UNCONFINED):
+            return self.play_confined(folder, database_url)
+
+    def play_confined(self, folder: Path, database_url: str) -> Scene:
+        """As well as this machine can."""
         yard = Yard(folder, database_url, files={**START, **self.files}, config=self.config)
         scene = Scene(yard, folder / "outside")
         scene.outside.mkdir()

@@ -20,6 +20,7 @@ LIES = (
         os.symlink(OUTSIDE / "m.py", "m.py")
         """,
         fools=True,
+        reaches=True,
     ),
     Tale(
         "links a folder out of the workspace",
@@ -64,6 +65,7 @@ LIES = (
         """,
         scope=(*SCOPE, "out", "out/"),
         budget=2,
+        reaches=True,
         after=nothing_went_out,
     ),
     Tale(
@@ -77,6 +79,7 @@ LIES = (
         os.rename(HERE, OUTSIDE / "elsewhere")
         os.symlink(OUTSIDE / "elsewhere", HERE)
         """,
+        reaches=True,
     ),
     Tale(
         "hides its code in a huge file",

@@ -14,7 +14,7 @@ from tests.rules.tree import constants, document, documents, sources
 FAMILIES = "|".join(sorted({kind.split(".")[0] for kind in EVENTS}))
 EVENT = re.compile(rf"({FAMILIES})\.[a-z_]+")
 NOT_EVENTS = {"ci.jobs", "repo.git"}
-WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty"}
+WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget"}
 
 
 def written_events() -> dict[str, set[str]]:

@@ -4,56 +4,88 @@
     stdin            the prompt, as Markdown
     DAMASCUS_ROLE    code-implementer, test-author, …
     DAMASCUS_BRIEF   path of a JSON file with the brief
-    DAMASCUS_REPORT  path where the agent may write a JSON report
+    DAMASCUS_REPORT  path where the agent may write a JSON report, in a folder of the step's own
     stdout, stderr   the transcript, and `<transcript>.stderr` beside it
     exit             0 finished; 75 the provider is unavailable; other: failed
 
-The command is split like shell words and run without a shell.
+The command is split like shell words and run without a shell, confined as well as this machine can: it writes its
+workspace, its HOME and the step's own folder, and reads what its own words name (`readable`).
 """
 
 import os
 import re
 import shlex
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.agents.handover import hand_over, read_report
+from damascus.agents.handover import bring_back, hand_over, read_report
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
+from damascus.system.exposure import too_much
 from damascus.system.masking import mask_file, masked
 from damascus.system.output import stderr_log
+from damascus.system.sandbox import Cage, Level, detect
+from damascus.system.toolchains import around_program
 
-PASSED_ON = re.compile(r"LANG|LC_[A-Z]+|TMPDIR|TZ")
+PASSED_ON = re.compile(r"LANG|LC_[A-Z]+|TZ")
 OURS = {"DAMASCUS_HOME", "DAMASCUS_DATABASE_URL"}
 INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|node|bun|deno|ruby|perl|sh|bash|dash|zsh")
+
+
+@dataclass(frozen=True)
+class StepFolder:
+    """The agent's to write, for one step: temporary files and the report. Whose folder it lies in is not."""
+
+    path: Path
+
+    @property
+    def temporary(self) -> Path:
+        return self.path / "tmp"
+
+    @property
+    def report(self) -> Path:
+        return self.path / "report.json"
 
 
 class CommandAgent:
     """`start_folder` is where damascus was started, `homes` holds a private HOME per story."""
 
     name = "command"
-    confinement = "unconfined"
 
-    def __init__(self, command: str, *, start_folder: Path, homes: Path) -> None:
+    def __init__(self, command: str, *, start_folder: Path, homes: Path, level: Level | None = None) -> None:
         self.argv = words(command, start_folder)
         self._start_folder = start_folder
-        self._homes = homes
+        self._homes = homes.absolute()
+        self._level = level or detect()
+
+    @property
+    def confinement(self) -> str:
+        return self._level.value
 
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         hand_over(brief, watch.brief_file, watch.report_file)
-        done = process.run(
-            self.argv,
-            cwd=workspace,
-            env=self.environment(brief, watch),
-            log=watch.transcript,
-            timeout=watch.timeout,
-            stdin=watch.prompt.encode("utf-8", errors="replace"),
-            stopping=watch.stopping,
-            started=lambda identity: watch.started(identity.as_mapping()),
-            log_limit=watch.log_limit,
-            merge_stderr=False,
-        )
+        home = self._home(brief)
+        with self._step_folder() as step:
+            env = self.environment(brief, watch, step)
+            done = process.run(
+                self.argv,
+                cwd=workspace,
+                env=env,
+                log=watch.transcript,
+                timeout=watch.timeout,
+                stdin=watch.prompt.encode("utf-8", errors="replace"),
+                stopping=watch.stopping,
+                started=lambda identity: watch.started(identity.as_mapping()),
+                log_limit=watch.log_limit,
+                merge_stderr=False,
+                cage=self._cage((workspace, home, step.path), watch, env["PATH"]),
+            )
+            bring_back(step.report, watch.report_file)
         for log in (watch.transcript, stderr_log(watch.transcript)):
             mask_file(log, watch.env.values())
         return AgentRun(
@@ -64,23 +96,64 @@ class CommandAgent:
             transcript=str(watch.transcript),
             tail=masked(done.tail, watch.env.values()),
             seconds=done.seconds,
+            confinement=self.confinement,
         )
 
-    def environment(self, brief: Brief, watch: Watch) -> dict[str, str]:
+    def environment(self, brief: Brief, watch: Watch, step: StepFolder) -> dict[str, str]:
         """An allow-list: nothing of the user's secrets, nothing that leads to our database or data folder."""
-        home = self._homes / brief.story_id
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         given = {name: value for name, value in watch.env.items() if name not in OURS}
         return {
             **{name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)},
             "PATH": absolute_path(os.environ, self._start_folder),
             **given,
+            **watch.checkout,
             "TERM": "dumb",
-            "HOME": str(home.absolute()),
+            "HOME": str(self._home(brief)),
+            "TMPDIR": str(step.temporary),
             "DAMASCUS_ROLE": brief.role,
             "DAMASCUS_BRIEF": str(watch.brief_file.absolute()),
-            "DAMASCUS_REPORT": str(watch.report_file.absolute()),
+            "DAMASCUS_REPORT": str(step.report),
         }
+
+    def _home(self, brief: Brief) -> Path:
+        home = self._homes / brief.story_id
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return home
+
+    @contextmanager
+    def _step_folder(self) -> Iterator[StepFolder]:
+        with tempfile.TemporaryDirectory(prefix="step-", dir=self._homes, ignore_cleanup_errors=True) as name:
+            step = StepFolder(Path(name))
+            step.temporary.mkdir()
+            yield step
+
+    def _cage(self, own: tuple[Path, ...], watch: Watch, path: str) -> Cage:
+        named = readable(self.argv, path)
+        return Cage(self._level, write=(*own, *watch.writable), read=(*named, watch.brief_file, *watch.readable))
+
+
+def readable(argv: Sequence[str], path: str) -> tuple[Path, ...]:
+    """What a command's own words name: its program, with its interpreter and the prefixes of both, and every absolute
+    path among the rest, also as `--option=/path`."""
+    found = [name for program in _programs(argv[0], path) for name in around_program(program)]
+    found += [word for each in argv[1:] for word in (each, each.partition("=")[2]) if os.path.isabs(word)]
+    return tuple(Path(name) for name in dict.fromkeys(found) if os.path.exists(name) and not too_much(name))
+
+
+def _programs(program: str, path: str) -> Iterator[str]:
+    """The program and, where it is a script, what its first line says: `#!/usr/bin/env python3` names two."""
+    found = shutil.which(program, path=path)
+    if found is None:
+        return
+    yield found
+    try:
+        with open(found, "rb") as file:
+            line = file.readline(256) if file.read(2) == b"#!" else b""
+    except OSError:
+        return
+    for word in line.decode(errors="replace").split():
+        if not word.startswith("-") and (named := shutil.which(word, path=path)):
+            yield named
 
 
 def words(command: str, start_folder: Path) -> list[str]:

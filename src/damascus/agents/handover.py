@@ -24,6 +24,14 @@ def hand_over(brief: Brief, brief_file: Path, report_file: Path) -> None:
     make_way(report_file)
 
 
+def bring_back(left: Path, report_file: Path) -> None:
+    """The report from where the agent could write it to where it is kept."""
+    data = _plain_content(left)
+    if data is not None:
+        make_way(report_file)
+        report_file.write_bytes(data)
+
+
 def read_report(path: Path) -> Report | None:
     """The agent's report; None when there is none, or only junk."""
     data = _plain_content(path)

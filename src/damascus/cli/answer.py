@@ -1,11 +1,15 @@
 """damascus answer: a person decides."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from damascus.cli.opened import opened
 from damascus.cli.say import next_step, say
+from damascus.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from damascus.store.db import Database, Row
 
 
 def answer(
@@ -16,13 +20,21 @@ def answer(
 
     \b
     Example:  damascus answer 12 1
+              damascus answer 12 2 use the Edit tool, not the shell
     """
+    from damascus.cli.recoveries import recover
+    from damascus.domain import recovery
     from damascus.store import people, views
 
     db, project = opened()
-    issue, text = people.answer(db, project.row.id, number, " ".join(choice))
+    said = " ".join(choice)
+    issue, text = people.answer(db, project.row.id, number, said)
     story = issue["story_id"]
-    if story is None:
+    if issue["kind"] == "write":
+        _about_write(db, project.row.id, issue, text)
+    elif story is not None and (chosen := recovery.chosen(issue["options"], said)) is not None:
+        recover(db, project, issue, chosen)
+    elif story is None:
         people.close(db, project.row.id, issue, text)
         say(f"Question {number} is answered: {text}.")
         next_step("damascus inbox")
@@ -39,3 +51,15 @@ def answer(
         people.close(db, project.row.id, issue, text)
         say(f"{story} goes on in phase {acted.phase} with a new budget: {text}")
         next_step(f"damascus run, or if one runs: damascus why {story}")
+
+
+def _about_write(db: "Database", project: int, issue: "Row", text: str) -> None:
+    """The agent waits for it, so the story itself is left alone."""
+    from damascus.store import people
+    from damascus.writes.person import parsed
+
+    if parsed(text) is None:
+        raise UsageError(f"question {issue['id']} is about a write. Answer apply, edit, or reject: and the reason.")
+    people.close(db, project, issue, text)
+    say(f"Question {issue['id']} is answered: {text}. {issue['story_id']} goes on.")
+    next_step("damascus inbox")

@@ -41,7 +41,7 @@ def examine(app: "App", *, test: bool) -> Iterator[Check]:
         return
     yield _settings(project)
     yield _agent(project)
-    yield Check("sandbox", "warn", "agents and tests run unconfined: the sandbox is not there yet")
+    yield _sandbox(project)
     yield _disk(app, project)
     if test:
         yield _guarded("tests", lambda: _tests(app, project))
@@ -126,6 +126,22 @@ def _command_agent(project: "Project", command: str) -> Check:
     return Check("agent", "fail", f"the program {words[0]} is not there or not executable. Correct [agent] command.")
 
 
+def _sandbox(project: "Project") -> Check:
+    """How agents and tests are confined here, tried in earnest."""
+    from damascus.system.sandbox import Level, found
+
+    here = found()
+    why = "; ".join(here.refusals)
+    advice = "Install bubblewrap or allow user namespaces (docs/sandbox.md)."
+    if here.form is not None:
+        return Check("sandbox", "ok", f"agents and tests run in bubblewrap, {here.form.program}")
+    if here.level is Level.LANDLOCK:
+        return Check("sandbox", "warn", f"agents and tests run under Landlock, which stops less: {why}. {advice}")
+    required = project.config.sandbox.require
+    told = "no run would start, [sandbox] require is set" if required else "agents and tests run unconfined"
+    return Check("sandbox", "fail" if required else "warn", f"{told}: {why}. {advice}")
+
+
 def _disk(app: "App", project: "Project") -> Check:
     free = shutil.disk_usage(app.home).free // 2**20
     reserve = project.config.limits.disk_reserve_mb
@@ -179,4 +195,4 @@ def _runner(app: "App", project: "Project") -> "EvidenceRunner":
         tools.prepare_checkout(checkout)
         return {}
 
-    return CleanRunner(project.mirror, project.folder / "checkouts", prepare)
+    return CleanRunner(project.mirror, project.folder / "checkouts", prepare, readable=(project.folder / "setup",))

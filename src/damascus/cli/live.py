@@ -23,8 +23,12 @@ HEAD = ("story", "title", "phase", "now", "try", "time")
 class Progress:
     """`tick()` reads and shows; call it a few times a second from the main thread."""
 
-    def __init__(self, read: "Callable[[], Snapshot]", console: "Console | None" = None, title: str = "") -> None:
+    def __init__(
+        self, read: "Callable[[], Snapshot]", console: "Console | None" = None, title: str = "", *, table: bool = True
+    ) -> None:
+        """`table` False: lines only, because somebody else asks questions on this terminal."""
         self.read = read
+        self.table = table
         self.title = title
         self.console = console
         self._live: Live | None = None
@@ -33,7 +37,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         if self.title:
             self._print(self.title)
-        if self._on_terminal():
+        if self.table and self._on_terminal():
             self._live = _live(self.console)
             self._live.start()
         return self

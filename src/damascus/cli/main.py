@@ -24,17 +24,22 @@ from damascus.cli import (
     demo,
     doctor,
     events,
+    gateway,
     inbox,
     init,
     logs,
+    prompt,
     receipt,
+    replay,
     rescue,
     retry,
     run,
+    scan,
     show,
     stats,
     status,
     why,
+    write,
 )
 from damascus.cli.say import columns, error_text
 from damascus.domain.errors import DamascusError, TransientError, UsageError
@@ -58,6 +63,7 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("show", show.show, "One story, and what happened step by step."),
     ("why", why.why, "What a story waits for, and who must act."),
     ("logs", logs.logs, "Transcripts and test logs of a story."),
+    ("prompt", prompt.prompt, "What a story's next agent step would be told."),
     ("events", events.events, "What happened, oldest first."),
     ("receipt", receipt.receipt, "The evidence of a story, as JSON."),
     ("stats", stats.stats, "Lead time, tries, verdicts, files, cost."),
@@ -65,12 +71,16 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("answer", answer.answer, "Answer one of them."),
     ("retry", retry.retry, "Give a story a new budget of tries."),
     ("cancel", cancel.cancel, "End a story."),
+    ("scan", scan.scan, "Look through files for secrets."),
+    ("replay", replay.replay, "Check a story's logged writes again."),
     ("doctor", doctor.doctor, "Check that all is there, and say what to do."),
 )
 for _name, _verb, _short in VERBS:
     app.command(_name, short_help=_short)(_verb)
 app.add_typer(rescue.app, name="rescue")
+app.add_typer(write.app, name="write")
 app.add_typer(db.app, name="db")
+app.add_typer(gateway.app, name="gateway")
 
 
 def _show_version(wanted: bool) -> None:

@@ -86,6 +86,8 @@ def _waits(row: StoryRow) -> str:
             return f"waits for you: uncommitted {row.wait_key}"
         case "hold":
             return "waits: the repository is held"
+        case "budget":
+            return f"waits for the project's budget {row.wait_key}, reserved by others"
         case "ci":
             return f"CI of {short(row.wait_key)}{_jobs(row)}, {pull(row.pr_url)}"
     return f"waits for {row.wait_kind} {row.wait_key}"

@@ -84,13 +84,24 @@ def _leased(facts: Facts, dead: Callable[[str], bool]) -> list[str]:
     who = worker(row.worker_id)
     said = [f"{row.story_id} is in phase {row.phase}, {step_of(facts)}; {who} has it since {at(facts, row.leased_at)}."]
     said += [f"Its worker reports: {one_line(row.line)}."] if row.line else []
-    said += _last_try(facts)
+    said += _last_try(facts) + _time_left(facts)
     if row.worker_id and dead(row.worker_id):
         return [*said, f"That worker is gone. {NOBODY} Any running worker takes it over at once, no try is burnt."]
     if row.lease_expired:
         ran_out = between(row.lease_expires_at, row.read_at)
         return [*said, f"Its lease ran out {ran_out} ago. {NOBODY} It is renewed, or another worker takes it over."]
     return [*said, f"{NOBODY} If the worker dies, another takes over after {at(facts, row.lease_expires_at)}."]
+
+
+def _time_left(facts: Facts) -> list[str]:
+    """The last warning or extension of the agent that runs now."""
+    row = facts.row
+    told = [facts.events[kind] for kind in ("agent.warned", "agent.extended") if kind in facts.events]
+    last = max(told, key=lambda event: event["created_at"], default=None)
+    if last is None or row.step not in ("implement", "refine") or last["created_at"] < (row.leased_at or row.read_at):
+        return []
+    what = f"got {last['body']['seconds']} s more" if "seconds" in last["body"] else "was warned"
+    return [f"Its agent {what} at {at(facts, last['created_at'])}: {one_line(last['body']['message'])}."]
 
 
 def _last_try(facts: Facts) -> list[str]:

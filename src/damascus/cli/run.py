@@ -26,10 +26,16 @@ def run(
         bool, typer.Option("--until-idle", help="End when nothing can move without a person.")
     ] = False,
     slots: Annotated[int | None, typer.Option("--slots", min=1, max=64, help="Stories at once.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", metavar="KIND", help="command or scripted.")] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option("--agent", metavar="KIND", help="claude (the default), codex, opencode, command or scripted."),
+    ] = None,
     agent_command: Annotated[
         str | None, typer.Option("--agent-command", metavar="CMD", help="The agent's command, or its script.")
     ] = None,
+    require_sandbox: Annotated[
+        bool, typer.Option("--require-sandbox", help="Refuse to run where agents can't be confined.")
+    ] = False,
 ) -> int:
     """Work the queue of this project until Ctrl-C (once: stop agents and save their work; twice: at once).
 
@@ -43,12 +49,19 @@ def run(
     app = open_app()
     project = open_project(app)
     refuse_config_off_main(project)
-    choice = Choice(slots, agent, agent_command, until_idle)
+    choice = Choice(slots, agent, agent_command, until_idle, require_sandbox)
     worker = start(app, project, choice)
-    played_by = worker.tools.agent.name if worker.tools.agent else "no"
-    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by} agent, unconfined · local forge"
+    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by(worker)} · local forge"
     work(app, project, worker, title)
     return _summary(app, project, worker)
+
+
+def played_by(worker: "Worker") -> str:
+    agent = worker.tools.agent
+    if agent is None:
+        return "no agent"
+    level = agent.confinement
+    return f"{agent.name} agent, {level if level == 'unconfined' else f'confined by {level}'}"
 
 
 def start(app: "App", project: "Project", choice: "Choice") -> "Worker":
@@ -74,7 +87,8 @@ def work(app: "App", project: "Project", worker: "Worker", title: str) -> None:
     from damascus.cli.status import look
 
     began = datetime.now().astimezone()
-    with Progress(lambda: look(app, project, since=began), title=title) as progress:
+    asks = project.config.writes.gate == "person"
+    with Progress(lambda: look(app, project, since=began), title=title, table=not asks) as progress:
         restore = _catch_signals(worker)
         try:
             worker.run(_throttled(progress.tick, worker))

@@ -23,17 +23,20 @@ def show(
     \b
     Example:  damascus show S-21
     """
-    from damascus.store import views
+    from damascus.cli.costs import of_story, story_line
+    from damascus.store import spending, views
 
     db, project = opened()
     row = views.story_row(db, project.row, story)
     whole = views.whole_row(db, project.row, story)
     steps, issues = views.journal(db, row.id), views.issues(db, row.id)
+    spent = spending.of_story(db, row.id)
     if as_json:
-        print_json(_published(row, whole, steps, issues))
+        print_json({**_published(row, whole, steps, issues), "cost": of_story(spent), "dispatches": spent})
         return
     say(f"{row.story_id}  {row.title}")
     _say_facts(row, whole, project)
+    say(f"  {'cost':<10} {story_line(spent)}")
     _say_feedback(row)
     _say_issues(issues)
     _say_steps(row, steps)

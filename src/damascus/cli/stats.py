@@ -41,8 +41,14 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("tries", ", ".join(tries) or "none yet"),
         ("verdicts", ", ".join(verdicts) or "none yet"),
         ("files", ", ".join(files) or "none yet"),
-        ("cost", "none recorded"),
+        ("cost", _cost(found["cost"])),
     ]
+
+
+def _cost(cost: dict[str, Any]) -> str:
+    from damascus.cli.costs import published
+
+    return published(cost)
 
 
 def _times(seconds: dict[str, float | None]) -> str:

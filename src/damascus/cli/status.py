@@ -71,6 +71,8 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return
+    for line in _cost(app, project, snapshot):
+        say(line)
     say()
     lines = table(now.HEAD, [now.cells(row) for row in snapshot.rows], now.SHRINK)
     if snapshot.rows:
@@ -80,6 +82,13 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     if not everything and (rest := now.rest(snapshot)):
         say(f"  … {rest}: damascus status --all")
     _say_next(app, snapshot)
+
+
+def _cost(app: "App", project: "Project", snapshot: "Snapshot") -> list[str]:
+    from damascus.cli.costs import lines
+    from damascus.store.spending import cost
+
+    return lines(cost(app.database, project.row, snapshot.counts))
 
 
 def _coloured(row: "StoryRow", line: str) -> str:
@@ -109,12 +118,13 @@ def _watch(app: "App", project: "Project", everything: bool) -> None:
 
 def _print_json(app: "App", project: "Project") -> None:
     """Written as it is read: a long queue does not have to fit into memory."""
-    from damascus.store import views
+    from damascus.store import spending, views
 
     sys.stdout.write('{"items": [')
     for n, text in enumerate(_items(views.every_row(app.database, project.row))):
         sys.stdout.write(("," if n else "") + "\n  " + text)
-    sys.stdout.write("\n]}\n")
+    cost = spending.cost(app.database, project.row, views.counts(app.database, project.row, midnight()))
+    sys.stdout.write(f'\n], "cost": {compact_json(cost.published())}}}\n')
 
 
 def _items(rows: "Iterator[StoryRow]") -> Iterator[str]:

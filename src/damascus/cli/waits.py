@@ -36,6 +36,7 @@ def waiting(facts: Facts, alive: list[Worker]) -> list[str]:
         "backoff": _for_outage,
         "dirty": _for_clean_path,
         "ci": _for_ci,
+        "budget": _for_budget,
     }
     tell = kinds.get(facts.row.wait_kind or "", _for_something)
     said = tell(facts)
@@ -114,6 +115,15 @@ def _for_ci(facts: Facts) -> list[str]:
     return [
         f"{row.story_id} waits for CI of {short(row.wait_key)} on {pull(row.pr_url)} since {since}{jobs}.",
         f"{NOBODY} Looked at again at {at(facts, row.not_before)}, or when the forge calls.",
+    ]
+
+
+def _for_budget(facts: Facts) -> list[str]:
+    row, told = facts.row, facts.events.get("item.waits")
+    why = one_line(told["body"].get("message", "")) if told else f"the project's budget {row.wait_key} is reserved"
+    return [
+        f"{row.story_id} has not sent its agent: {why}, and what is left is too little for one more.",
+        f"{NOBODY} Looked at again at {at(facts, row.not_before)}; it goes on when one of them has used less.",
     ]
 
 

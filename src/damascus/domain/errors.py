@@ -22,4 +22,11 @@ class Stopping(Exception):
 
 
 class TransientError(Exception):
-    """Trouble outside the story (failures.TABLE): wait and try again, nothing is charged."""
+    """Trouble outside the story (failures.TABLE): wait and try again, nothing is charged.
+
+    `wait` is how many seconds it is known to last.
+    """
+
+    def __init__(self, message: str, *, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.wait = wait

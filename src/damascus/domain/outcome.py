@@ -35,9 +35,13 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Transient:
-    """Trouble outside the story: nothing is charged, tried again later (T2)."""
+    """Trouble outside the story: nothing is charged, tried again later (T2).
+
+    `wait` is how long it is known to last: a rate limit that says when it ends.
+    """
 
     reason: str
+    wait: timedelta | None = None
 
 
 @dataclass(frozen=True)
@@ -55,12 +59,13 @@ class Wait:
 
 @dataclass(frozen=True)
 class NeedsPerson:
-    """Only a person can answer: the item is blocked with a question."""
+    """Only a person can answer: the item is blocked with a question. `event` tells of it, if not by the verdict."""
 
     verdict: Verdict | None
     question: str
     options: tuple[str, ...]
     feedback: VerdictFeedback
+    event: str = ""
 
 
 @dataclass(frozen=True)

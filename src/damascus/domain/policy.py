@@ -208,7 +208,7 @@ def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
         trouble = outcome.reason.rstrip(". ")
         question = Question(f"{item.story_id} has met trouble outside it for over 24 h: {trouble}. What should happen?")
         return _blocked(item, (("blocked.transient", {"reason": outcome.reason}),), question, item.phase)
-    wake = now + backoff(count)
+    wake = max(now + backoff(count), _over(outcome, now, since))
     told: dict[str, object] = {"reason": outcome.reason, "count": count, "not_before": wake.isoformat()}
     return _kept(
         item,
@@ -221,6 +221,11 @@ def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
         not_before=wake,
         feedback=_marked_transient(item, outcome.reason),
     )
+
+
+def _over(outcome: Transient, now: datetime, since: datetime) -> datetime:
+    """When the trouble is said to be over; a series longer than 24 h is a person's affair all the same."""
+    return min(now + outcome.wait, since + SERIES_LIMIT) if outcome.wait is not None else now
 
 
 def _marked_transient(item: Item, reason: str) -> VerdictFeedback:
@@ -239,7 +244,7 @@ def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
 def _asks(item: Item, outcome: NeedsPerson) -> Transition:
     """On the answer the same phase goes on; review and merge keep the candidate, judged anew if main moved."""
     name = "blocked.question" if outcome.verdict is None else f"blocked.{outcome.verdict}"
-    events: tuple[Event, ...] = ((name, {"question": outcome.question}),)
+    events: tuple[Event, ...] = ((outcome.event or name, {"question": outcome.question}),)
     question = Question(outcome.question, outcome.options)
     verdict = outcome.verdict or item.last_verdict
     return _blocked(item, events, question, item.phase, verdict=verdict, feedback=outcome.feedback)

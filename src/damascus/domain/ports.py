@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from damascus.domain.config import Config
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.handoff import Section
 from damascus.domain.ids import Sha
+from damascus.domain.roles import Traits
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Verdict
@@ -50,6 +52,9 @@ class Brief(BaseModel):
     recent_changes: list[str] = Field(default_factory=list)
     parallel_workers: list[str] = Field(default_factory=list)
     checkpoint: dict[str, object] = Field(default_factory=dict)
+    sections: tuple[Section, ...] = Field(default=(), exclude=True)
+    """The hand-off as it stands in the prompt, packed; the file does not repeat it."""
+    traits: Traits = Field(default=Traits(), exclude=True)
 
 
 class Report(BaseModel):
@@ -170,6 +175,8 @@ class Watch:
     started: Callable[[Mapping[str, object]], None]
     env: Mapping[str, str] = field(default_factory=dict)
     log_limit: int = 20_000_000
+    checkout: Mapping[str, str] = field(default_factory=dict)
+    """Variables of this checkout alone (ports, caches); unlike `env` they hold no secret and are not masked."""
     model: str = ""
     max_turns: int = 50
     writes: Writes | None = None

@@ -27,6 +27,8 @@ CI_PATHS = (
     ".ci/run",
     "Jenkinsfile",
 )
+HELD_OUT = ".damascus-acceptance"
+"""Where held-out tests are laid over a checkout: nobody else's to write."""
 CI_FOLDERS = (".github/", ".gitea/", ".forgejo/", ".woodpecker/", ".circleci/", ".ci/")
 
 

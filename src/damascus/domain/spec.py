@@ -10,7 +10,8 @@ from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Kind
 
-KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "acceptance"}
+KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "acceptance", "complexity", "domain"}
+COMPLEXITIES = ("low", "normal", "high")
 REQUIREMENT = re.compile(r"^\s*[-*]\s+(REQ-\d+)\s*(?:\(([A-Z]+)\))?\s*:\s*(.+?)\s*$", re.MULTILINE)
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
 FENCE = re.compile(r"^```[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -42,6 +43,8 @@ class Spec:
     kind: Kind = Kind.FEATURE
     may_remove: tuple[str, ...] = ()
     acceptance: str | None = None
+    complexity: str = "normal"
+    domain: str = ""
     body: str = field(default="", repr=False)
 
     def missing(self) -> list[str]:
@@ -124,6 +127,9 @@ def _build(front: dict[str, Any], body: str, name: str) -> Spec:
     kind = str(front.get("kind", "feature"))
     if kind not in list(Kind):
         raise UsageError(f"{name}: kind is {kind!r}; use feature, refactor or docs.")
+    complexity = str(front.get("complexity", "normal"))
+    if complexity not in COMPLEXITIES:
+        raise UsageError(f"{name}: complexity is {complexity!r}; use {', '.join(COMPLEXITIES)}.")
     scope = parse_scope(patterns) if "scope" in front else None
     return Spec(
         story=story,
@@ -137,6 +143,8 @@ def _build(front: dict[str, Any], body: str, name: str) -> Spec:
         kind=Kind(kind),
         may_remove=tuple(_texts(front, "may_remove", name)),
         acceptance=_text(front, "acceptance", name) if "acceptance" in front else None,
+        complexity=complexity,
+        domain=_text(front, "domain", name).lower() if "domain" in front else "",
         body=body,
     )
 

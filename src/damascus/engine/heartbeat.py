@@ -91,8 +91,12 @@ class Heartbeat:
             news = {item_id: step for item_id, step in now.items() if self._told.get(item_id) != step}
             self._told |= news
             fences = [self._runs[item_id].item.fence for item_id in news]
+            runs = list(self._runs.values())
         if news:
             self.db.do("tell_steps", items=list(news), fences=fences, steps=list(news.values()))
+        for run in runs:
+            with suppress(Fenced):
+                run.tell()
 
     def _checkpoint(self) -> None:
         with self._lock:

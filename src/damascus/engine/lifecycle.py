@@ -14,7 +14,7 @@ Whoever is killed anywhere in between leaves a journal from which any other work
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from damascus.domain import policy
 from damascus.domain.errors import DamascusError, Fenced, Stopping, TransientError
@@ -98,7 +98,7 @@ def perform(run: Run) -> Outcome:
     except Stopping:
         return GivenBack()
     except TransientError as err:
-        return Transient(str(err))
+        return Transient(str(err), None if err.wait is None else timedelta(seconds=err.wait))
     except DamascusError as err:
         return NeedsPerson(
             None, str(err), ("retry", "cancel the story"), VerdictFeedback(message=str(err), gate=run.now)

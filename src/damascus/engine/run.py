@@ -21,7 +21,7 @@ from damascus.domain.item import Item
 from damascus.domain.policy import Event
 from damascus.domain.verdict import Milestone
 from damascus.engine import milestones
-from damascus.engine.tools import Tools
+from damascus.engine.tools import Tools, nothing
 from damascus.store import journal, leases
 from damascus.store.db import Connection, sql
 from damascus.store.settle import write_record
@@ -50,12 +50,14 @@ class Run:
         self.item = item
         self.tools = tools
         self.folder = tools.run_folder(item.story_id, item.run_no)
+        self.artifacts = self.folder / "artifacts"
         self.now: str = item.phase.value
         self.milestone = item.milestone
         self.pending: list[journal.Done] = []
         self.reported: dict[str, object] = {}
         self.just_claimed = entries is None
         self.lost = False
+        self.tell: Callable[[], None] = nothing
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
 
@@ -93,8 +95,10 @@ class Run:
         facts: Callable[[M], dict[str, object]] = no_facts,
         begins: Callable[[], tuple[Event, ...]] = tuple,
         progress: Callable[[M], dict[str, object]] = no_facts,
+        with_intent: Callable[[Connection], None] = nothing,
+        with_done: Callable[[Connection, M], None] = nothing,
     ) -> M:
-        """A step that changes something outside: intent, effect, done."""
+        """A step that changes something outside: intent, effect, done. `with_…` write in the same transaction."""
         done = self.result(step, returns, key)
         if done is not None:
             return done
@@ -103,12 +107,22 @@ class Run:
         self.tools.boundary(step, "before_intent")
         given = intent()
         begun = begins()
-        self._commit(lambda c: self._begin(c, step, key, given, begun))
+
+        def begin(c: Connection) -> None:
+            with_intent(c)
+            self._begin(c, step, key, given, begun)
+
+        self._commit(begin)
         self.tools.boundary(step, "after_intent")
         result = do(given)
         self.tools.boundary(step, "after_effect")
         entry = journal.Done(step, key, started, result.model_dump(mode="json"), given, events(result))
-        self._commit(lambda c: self._finish(c, facts(result), progress(result)), entry)
+
+        def finish(c: Connection) -> None:
+            with_done(c, result)
+            self._finish(c, facts(result), progress(result))
+
+        self._commit(finish, entry)
         self._entries[(step, key)] = journal.Entry(step, key, "done", self.item.fence, given, entry.output)
         self.tools.boundary(step, "after_done")
         return result

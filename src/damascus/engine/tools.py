@@ -9,8 +9,11 @@ from damascus.domain.ports import Agent, Forge, Gate
 from damascus.git.mirror import Mirror
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
+from damascus.scanning.scanner import Scanner
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
+from damascus.system.ports import PortBlocks
+from damascus.system.sandbox import Level
 
 
 def nothing(*_: object) -> None:
@@ -19,7 +22,10 @@ def nothing(*_: object) -> None:
 
 @dataclass(frozen=True)
 class Tools:
-    """One project's tools. `boundary(step, point)` is called at every journal boundary; tests kill there."""
+    """One project's tools. `boundary(step, point)` is called at every journal boundary; tests kill there.
+
+    `scanner` looks at whole diffs, `quick_scanner` at each write.
+    """
 
     db: Database
     project: ProjectRow
@@ -31,14 +37,16 @@ class Tools:
     agent: Agent | None
     gates_before: tuple[Gate, ...]
     gates_after: tuple[Gate, ...]
+    scanner: Scanner
+    quick_scanner: Scanner
+    level: Level
+    ports: PortBlocks
     read_config: Callable[[str], Config]
     prepare_checkout: Callable[[Path], object]
     stopping: Callable[[], bool]
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing
     refiner: bool = False
-    warm: Callable[[], None] = nothing
-    close: Callable[[], None] = nothing
 
     @property
     def target(self) -> str:

@@ -70,7 +70,8 @@ class Worker:
         self._register()
         self._heartbeat.start()
         self.housekeeping.start()
-        self.tools.warm()
+        for scanner in (self.tools.scanner, self.tools.quick_scanner):
+            scanner.warm()
         try:
             with suppress(Stopping):
                 self._work(tick)
@@ -79,7 +80,8 @@ class Worker:
             self.housekeeping.stop()
             self._heartbeat.stop()
             self._pool.shutdown(wait=self.stop_requests < 2, cancel_futures=True)
-            self.tools.close()
+            for scanner in (self.tools.scanner, self.tools.quick_scanner):
+                scanner.close()
             with suppress(Stopping):
                 self.tools.db.do("end_worker", id=self.id)
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.scope import HELD_OUT
 from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import WORD
-from damascus.gates.held_out import FOLDER, HeldOutFile, held_out_files
+from damascus.gates.held_out import HeldOutFile, held_out_files
 from damascus.gates.requirements import names_requirement
 from damascus.gates.runs import failed_tests, job
 from damascus.stacks import tests_in
@@ -68,15 +69,15 @@ def _evidence(run: TestRun, passed: bool) -> Evidence:
 def acceptance_command(files: list[HeldOutFile], test_command: str) -> str:
     """Its own `run` if it has one, else pytest with the Test Command's Python."""
     if any(file.path == "run" and file.executable for file in files):
-        return f"./{FOLDER}/run"
+        return f"./{HELD_OUT}/run"
     words = WORD.findall(test_command)
     python = next((word for word in words if PYTHON.fullmatch(word)), None)
     beside = next((word for word in words if PurePosixPath(word).name == "pytest" and "/" in word), None)
     if python is None and beside is not None:
         python = str(PurePosixPath(beside).parent / "python")
     if python is None and "pytest" in words:
-        return f'PYTHONPATH=".${{PYTHONPATH:+:$PYTHONPATH}}" pytest -q {FOLDER}'
-    return f"{python or 'python3'} -m pytest -q {FOLDER}"
+        return f'PYTHONPATH=".${{PYTHONPATH:+:$PYTHONPATH}}" pytest -q {HELD_OUT}'
+    return f"{python or 'python3'} -m pytest -q {HELD_OUT}"
 
 
 def _failure(candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> Finding:
@@ -87,7 +88,7 @@ def _failure(candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> Fi
 
 def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed: list[str]) -> list[str]:
     """Ids that the failed tests name in the held-out source; a file that could not be collected names all of its."""
-    written = {f"{FOLDER}/{file.path}": tests_in(file.content, file.path) for file in files}
+    written = {f"{HELD_OUT}/{file.path}": tests_in(file.content, file.path) for file in files}
     texts = []
     for test in failed:
         path, _, name = test.partition("::")

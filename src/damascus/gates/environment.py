@@ -11,10 +11,9 @@ TOOLCHAINS = {
     "RUSTUP_HOME": ".rustup",
     "CARGO_HOME": ".cargo",
     "GOMODCACHE": "go/pkg/mod",
-    "GOCACHE": ".cache/go-build",
 }
-"""Compilers find themselves, their packages and what they compiled below HOME; HOME being an empty folder, they
-are told where. Go's cache also holds test results: GOFLAGS tells it to run every test anew."""
+"""Compilers find themselves and their packages below HOME; HOME being an empty folder, they are told where. What they
+compile is their run's own: whoever could write a shared cache could write what another run is judged by."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,15 @@ class Place:
         return self.root / "tmp"
 
     @property
+    def cache(self) -> Path:
+        return self.root / "cache"
+
+    @property
+    def private(self) -> Path:
+        """For what a checkout has for itself alone; made and removed with each run."""
+        return self.root / "private"
+
+    @property
     def report(self) -> Path:
         return self.root / "report.xml"
 
@@ -52,6 +60,7 @@ def environment(place: Place, wanted: Mapping[str, str]) -> dict[str, str]:
     return env | {
         "HOME": str(place.home),
         "TMPDIR": str(place.temporary),
+        "GOCACHE": str(place.cache),
         "CI": "true",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_ADDOPTS": f"{wanted.get('PYTEST_ADDOPTS', '')} {report}".strip(),

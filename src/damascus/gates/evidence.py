@@ -3,6 +3,7 @@
 A result is keyed by (tree, command, environment, overlay). A pass is kept and shared by verify, CI, review and
 queue; whoever asks while it runs waits for it. A failure is shared with those who waited and then forgotten:
 asked again, it runs again. What a test leaves behind never meets the next one: the folder is new every time.
+An agent wrote what runs here, so it is confined as the agent was, with nothing to write but that folder.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,10 @@ from damascus.stacks.junit import SIZE_LIMIT
 from damascus.stacks.locate import Locator
 from damascus.stacks.reports import count
 from damascus.system import process
+from damascus.system.checkouts import checkout_environment
 from damascus.system.masking import mask_file, masked
+from damascus.system.ports import PortBlocks
+from damascus.system.sandbox import Cage, Level, detect
 
 KEPT = 256
 READ_BACK = 1_000_000
@@ -47,7 +51,11 @@ def nothing_to_prepare(checkout: Path) -> Mapping[str, str]:
 
 
 class CleanRunner:
-    """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables."""
+    """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables.
+
+    `sandbox` is how commands are confined (None: as well as this machine can), `readable` what they may read beside
+    their own folder and the toolchain: what set-up made refers to where it was made. `ports` gives each run its own.
+    """
 
     def __init__(
         self,
@@ -56,15 +64,26 @@ class CleanRunner:
         prepare: Prepare = nothing_to_prepare,
         stopping: Callable[[], int] = process.never,
         log_limit: int = LOG_LIMIT,
+        *,
+        sandbox: Level | None = None,
+        readable: tuple[Path, ...] = (),
+        ports: PortBlocks | None = None,
     ) -> None:
         self._mirror = mirror
         self._checkouts = checkouts
         self._prepare = prepare
         self._stopping = stopping
         self._log_limit = log_limit
+        self._sandbox = sandbox
+        self._readable = readable
+        self._ports = ports
         self._lock = threading.Lock()
         self._passed: OrderedDict[Key, TestRun] = OrderedDict()
         self._running: dict[Key, Future[TestRun | None]] = {}
+
+    @property
+    def confinement(self) -> str:
+        return (self._sandbox or detect()).value
 
     def run(self, job: Job) -> TestRun:
         key = _key(job)
@@ -125,19 +144,24 @@ class CleanRunner:
         wanted = {**self._prepare(place.tree), **job.env}
         if job.overlay is not None:
             lay_over(job.overlay, place.tree)
-        finished = process.run(
-            process.shell(job.command),
-            cwd=place.tree,
-            env=environment(place, wanted),
-            log=job.log,
-            timeout=job.timeout,
-            stopping=self._stopping,
-            log_limit=self._log_limit,
-        )
+        with self._own(place) as own:
+            finished = process.run(
+                process.shell(job.command),
+                cwd=place.tree,
+                env={**environment(place, wanted), **own},
+                log=job.log,
+                timeout=job.timeout,
+                stopping=self._stopping,
+                log_limit=self._log_limit,
+                cage=Cage(self._sandbox or detect(), write=(place.root,), read=self._readable),
+            )
         if finished.stopped:
             raise Stopping
         mask_file(job.log, wanted.values())
         return _result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
+
+    def _own(self, place: Place) -> AbstractContextManager[dict[str, str]]:
+        return nullcontext({}) if self._ports is None else checkout_environment(place.private, self._ports)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-FOLDER = ".damascus-acceptance"
+from damascus.domain.scope import HELD_OUT
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def held_out_files(archive: bytes) -> Iterator[HeldOutFile]:
 
 def lay_over(archive: bytes, checkout: Path) -> None:
     """Into its own folder; what the candidate may have put at that name goes first, be it a link."""
-    target = checkout / FOLDER
+    target = checkout / HELD_OUT
     if target.is_dir() and not target.is_symlink():
         shutil.rmtree(target)
     else:

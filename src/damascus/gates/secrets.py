@@ -2,15 +2,11 @@
 
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
 from damascus.domain.verdict import Verdict
+from damascus.scanning.lines import REPAIR, new_lines, places
 from damascus.scanning.scan import NewLines
 from damascus.scanning.scanner import ScanFailed, Scanner
 
 SIZE_LIMIT = 20_000_000
-BINARY_LOOK = 8_000
-REPAIR = (
-    "Take it out and read it from the environment or a secret store. Test data: build it at run time, or make it "
-    "plainly no secret (with EXAMPLE in it)."
-)
 
 
 class Secrets:
@@ -20,7 +16,7 @@ class Secrets:
         self._scanner = scanner
 
     def check(self, candidate: Candidate) -> GateResult:
-        files = [added for file in candidate.changed if file.status != "D" and (added := _added(candidate, file))]
+        files = [added for file in candidate.changed if file.status != "D" for added in _added(candidate, file)]
         size = sum(len(text) for file in files for _, text in file["lines"])
         if size > SIZE_LIMIT:
             return _result(candidate, [_unscanned(f"{size // 1_000_000} MB of new text are more than is scanned")])
@@ -28,29 +24,18 @@ class Secrets:
             hits = self._scanner.scan(files) if files else []
         except ScanFailed as err:
             return _result(candidate, [_unscanned(str(err))])
-        places = [f"{hit['path']}:{hit['line']}: {hit['kind']}" for hit in hits]
         paths = list(dict.fromkeys(hit["path"] for hit in hits))
-        findings = [_finding(f"secret in the diff: {'; '.join(places)}. {REPAIR}", paths)] if hits else []
+        findings = [_finding(f"secret in the diff: {places(hits)}. {REPAIR}", paths)] if hits else []
         return _result(candidate, findings, sum(len(file["lines"]) for file in files))
 
 
-def _added(candidate: Candidate, file: ChangedFile) -> NewLines | None:
+def _added(candidate: Candidate, file: ChangedFile) -> list[NewLines]:
     """The lines of a file that its base does not have."""
     new = candidate.read(candidate.commit, file.path)
     if not new:
-        return None
+        return []
     old = candidate.read(candidate.base, file.path) if file.status != "A" else None
-    known = set((old or b"").splitlines())
-    lines = [(n, line) for n, line in enumerate(new.splitlines(), 1) if line not in known and line.strip()]
-    if not lines:
-        return None
-    binary = b"\0" in new[:BINARY_LOOK]
-    return NewLines(path=file.path, binary=binary, lines=[(n, _text(line, binary)) for n, line in lines])
-
-
-def _text(line: bytes, binary: bool) -> str:
-    """Without NULs also UTF-16 reads like plain text."""
-    return line.replace(b"\0", b"").decode("latin-1" if binary else "utf-8", errors="replace")
+    return new_lines(file.path, old, new)
 
 
 def _unscanned(reason: str) -> Finding:

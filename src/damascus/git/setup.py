@@ -3,6 +3,9 @@
 `setup` runs once per state of the base's lock files, in a template checkout of its own; what it produced is
 copied into each new checkout, so that nobody can change it for another. `copy` brings untracked files of the
 user's folder. Both come from main, never from a candidate.
+
+The command is confined in files (packages bring scripts of their own), with a HOME that stays beside what it made, and
+has the network: installing packages is what it is for. Its agent's network is another matter.
 """
 
 import fcntl
@@ -19,19 +22,29 @@ from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Sha
 from damascus.git.mirror import Mirror
 from damascus.system import process
+from damascus.system.sandbox import Cage, Level, detect
 
 LOCK_FILES = (
     "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "requirements-dev.txt", "pyproject.toml",
     "setup.py", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "package.json", "go.sum", "go.mod", "Cargo.lock",
     "Cargo.toml", "Gemfile.lock", "composer.lock",
 )  # fmt: skip
-KEEP = ("PATH", "LANG", "HOME", "TMPDIR", "SSL_CERT_FILE", "PIP_INDEX_URL", "PIP_CERT", "NPM_CONFIG_REGISTRY")
+KEEP = ("PATH", "LANG", "SSL_CERT_FILE", "PIP_INDEX_URL", "PIP_CERT", "NPM_CONFIG_REGISTRY")
 
 
 class WorkspaceSetup:
     """Lays what [workspace] names into a checkout."""
 
-    def __init__(self, mirror: Mirror, folder: Path, user_top: Path, stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        mirror: Mirror,
+        folder: Path,
+        user_top: Path,
+        stopping: Callable[[], bool],
+        *,
+        sandbox: Level | None = None,
+    ) -> None:
+        self.sandbox = sandbox
         self.mirror = mirror
         self.folder = folder
         self.user_top = user_top
@@ -83,14 +96,7 @@ class WorkspaceSetup:
         tree.mkdir(parents=True)
         self.mirror.checkout(base, tree)
         before = _entries(tree)
-        done = process.run(
-            process.shell(config.workspace.setup),
-            cwd=tree,
-            env={key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ},
-            log=place / "setup.log",
-            timeout=config.workspace.setup_timeout_seconds,
-            stopping=self.stopping,
-        )
+        done = self._run(place, config)
         if done.exit_code != 0:
             raise DamascusError(
                 f"the set-up command of [workspace] failed (exit {done.exit_code}): {config.workspace.setup!r}. "
@@ -101,6 +107,21 @@ class WorkspaceSetup:
         aside = place / "produced.json.new"
         aside.write_text(json.dumps(roots))
         aside.rename(place / "produced.json")
+
+    def _run(self, place: Path, config: Config) -> process.Finished:
+        own = {"HOME": place / "home", "TMPDIR": place / "tmp"}
+        for folder in own.values():
+            folder.mkdir()
+        given = {key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ}
+        return process.run(
+            process.shell(config.workspace.setup),
+            cwd=place / "tree",
+            env=given | {name: str(folder) for name, folder in own.items()},
+            log=place / "setup.log",
+            timeout=config.workspace.setup_timeout_seconds,
+            stopping=self.stopping,
+            cage=Cage(self.sandbox or detect(), write=(place / "tree", *own.values()), network=True),
+        )
 
 
 def _entries(tree: Path) -> set[str]:

@@ -1,6 +1,8 @@
 """The scanner's process: `python -m damascus.scanning.scan`, spoken to over its stdin, a socket.
 
-It is a process of its own so that no expression on an agent's text can hold up the worker's heartbeat (⚑).
+It is a process of its own so that no expression on an agent's text can hold up the worker's heartbeat (⚑), and no
+source that Python is asked to compile can take the worker down with it. With the word `quick` it knows our own
+patterns only.
 detect-secrets' detectors are asked directly: its filters, and with them the inline allow-list comments that an
 agent could write, and its network checks of a found secret, are not even loaded.
 """
@@ -8,11 +10,12 @@ agent could write, and its network checks of a found secret, are not even loaded
 import json
 import socket
 import struct
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
-from damascus.scanning.patterns import GENERATED, generic_kinds, is_placeholder, named_kinds
+from damascus.scanning.patterns import GENERATED, generic_kinds, is_secret, known_kinds
 
 LENGTH = struct.Struct(">I")
 PIECE, OVERLAP = 4_000, 300
@@ -41,17 +44,18 @@ DETECTORS = {
     "telegram_token": "TelegramBotTokenDetector",
     "twilio": "TwilioKeyDetector",
 }
-"""All of detect-secrets but public IPs, and entropy and keyword, for which secret_patterns has quieter rules."""
-WEAK_PASSWORDS = frozenset({"password", "passwd", "pass", "pwd", "secret", "postgres", "user", "admin", "test", "root"})
+"""All of detect-secrets but public IPs, and entropy and keyword, for which patterns has quieter rules."""
+QUICK = "quick"
 Detector = tuple[str, Callable[[str], Iterator[str]]]
 
 
 class NewLines(TypedDict):
-    """What a candidate adds to one file."""
+    """What a candidate adds to one file. `source`: a person's text inside a file that tools write (a notebook)."""
 
     path: str
     binary: bool
     lines: list[tuple[int, str]]
+    source: NotRequired[bool]
 
 
 class Hit(TypedDict):
@@ -75,24 +79,32 @@ def scan(files: list[NewLines], detectors: list[Detector]) -> list[Hit]:
         Hit(path=file["path"], line=number, kind=kind)
         for file in files
         for number, line in file["lines"]
-        for kind in sorted(_kinds(file["path"], line, file["binary"], detectors))
+        for kind in sorted(_kinds(file, line, detectors))
     ]
 
 
-def _kinds(path: str, line: str, binary: bool, detectors: list[Detector]) -> set[str]:
+def _kinds(file: NewLines, line: str, detectors: list[Detector]) -> set[str]:
     """A very long line is looked at in overlapping pieces: others' expressions are not all linear."""
+    by_hand = file.get("source") or not (file["binary"] or GENERATED.fullmatch(file["path"]))
     kinds: set[str] = set()
     for start in range(0, max(1, len(line)), PIECE):
         piece = line[max(0, start - OVERLAP) : start + PIECE]
-        kinds |= named_kinds(piece)
-        kinds |= {kind for kind, analyze in detectors if any(_is_secret(value) for value in analyze(piece))}
-        if not binary and not GENERATED.fullmatch(path):
-            kinds |= generic_kinds(path, piece)
+        kinds |= known_kinds(piece)
+        kinds |= {kind for kind, analyze in detectors if any(is_secret(value) for value in analyze(piece))}
+        if by_hand:
+            kinds |= generic_kinds(file["path"], piece)
     return kinds
 
 
-def _is_secret(value: str) -> bool:
-    return not is_placeholder(value) and value.lower() not in WEAK_PASSWORDS
+def compile_error(path: str, source: str) -> str:
+    """Why this Python can't compile a source; "" when it can. Nothing of it is run."""
+    try:
+        compile(source, path, "exec", dont_inherit=True)
+    except SyntaxError as err:
+        return f"{path}:{err.lineno or 1}: {type(err).__name__}: {err.msg}"
+    except (ValueError, RecursionError, MemoryError, OverflowError) as err:
+        return f"{path}: {type(err).__name__}: {err}"
+    return ""
 
 
 def receive(sock: socket.socket) -> Any:
@@ -119,12 +131,18 @@ def _exactly(sock: socket.socket, size: int) -> bytes | None:
     return bytes(parts)
 
 
-def main() -> None:
-    detectors = load_detectors()
+def answer(request: dict[str, Any], detectors: list[Detector]) -> dict[str, object]:
+    if "compile" in request:
+        return {"error": compile_error(request["compile"], request["source"])}
+    return {"hits": scan(request["files"], detectors)}
+
+
+def main(words: list[str]) -> None:
+    detectors = [] if QUICK in words else load_detectors()
     with socket.socket(fileno=0) as sock:
         while (request := receive(sock)) is not None:
-            send(sock, {"hits": scan(request["files"], detectors)})
+            send(sock, answer(request, detectors))
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from damascus.domain import recovery
 from damascus.domain.errors import DamascusError
+from damascus.store import spending
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
@@ -73,12 +75,62 @@ def answer(db: Database, project: int, issue: int, text: str) -> tuple[Row, str]
     return row, options[int(text) - 1] if text.isdigit() and options else text
 
 
+def hand_over(db: Database, project: int, issue: Row, who: str) -> None:
+    """The story stays blocked and becomes that person's: no agent touches it until the question is answered anew."""
+
+    def work(c: Connection) -> None:
+        c.execute(sql("own_issue"), {"issue": issue["id"], "owner": who})
+        write_events(c, project, issue["item_id"], (("story.handed_over", {"to": who, "issue": issue["id"]}),))
+
+    db.run(work)
+
+
+def raise_budget(db: Database, project: int, issue: Row, option: str, amount: int) -> list[Acted]:
+    """A new limit for the story, or for the project: then every story that asked for that goes on."""
+    whose, unit = recovery.RAISES[option]
+    item = issue["item_id"] if whose == "story" else None
+
+    def work(c: Connection) -> None:
+        spending.raise_budget(c, project, item or 0, unit, amount)
+        told: dict[str, object] = {"whose": whose, "unit": unit, "amount": amount}
+        write_events(c, project, item, (("budget.raised", told),))
+
+    db.run(work)
+    others = db.all("spend_waiting", project=project, option=option) if whose == "project" else []
+    asking = {issue["story_id"], *(row["story_id"] for row in others)}
+    return [retry(db, project, story) for story in sorted(asking)]
+
+
 def close(db: Database, project: int, issue: Row, text: str) -> None:
     def work(c: Connection) -> None:
         c.execute(sql("close_issue"), {"issue": issue["id"], "answer": text})
         write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
 
     db.run(work)
+
+
+def ask_about_write(db: Database, project: int, item: int, question: str, options: list[str]) -> int:
+    """A question that blocks nothing: its story stays leased, the agent waits for the answer. The question's number."""
+
+    def work(c: Connection) -> int:
+        params = {"project": project, "item": item, "question": question, "options": options}
+        row = c.execute(sql("ask_about_write"), params).fetchone()
+        assert row is not None
+        write_events(c, project, item, (("issue.opened", {"question": question}),))
+        return int(row["id"])
+
+    return db.run(work)
+
+
+def answer_about_write(db: Database, project: int, issue: int) -> str | None:
+    """What was answered, or None as long as nobody did."""
+    row = db.one("issue", project=project, issue=issue)
+    return row["answer"] if row is not None and row["closed_at"] is not None else None
+
+
+def close_write_questions(db: Database, item: int, answer: str) -> None:
+    """Nobody waits for them any more: the step is over, or its worker died."""
+    db.all("close_write_questions", item=item, answer=answer)
 
 
 def hold(db: Database, project: int, repo: int, reason: str) -> int:

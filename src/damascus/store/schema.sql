@@ -506,6 +506,16 @@ CREATE TABLE public.active_scopes (
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
 
+CREATE TABLE public.budget_raises (
+    project_id bigint NOT NULL,
+    item_id bigint DEFAULT 0 NOT NULL,
+    unit text NOT NULL,
+    amount bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT budget_raises_amount_check CHECK ((amount > 0)),
+    CONSTRAINT budget_raises_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'dollars'::text])))
+);
+
 CREATE TABLE public.events_outbox (
     id bigint NOT NULL,
     project_id bigint NOT NULL,
@@ -524,7 +534,9 @@ CREATE TABLE public.human_issues (
     owner text DEFAULT 'you'::text NOT NULL,
     answer text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    closed_at timestamp with time zone
+    closed_at timestamp with time zone,
+    kind text DEFAULT 'question'::text NOT NULL,
+    CONSTRAINT human_issues_kind_check CHECK ((kind = ANY (ARRAY['question'::text, 'write'::text])))
 );
 
 CREATE TABLE public.journal (
@@ -694,6 +706,31 @@ CREATE TABLE public.scope_barriers (
     span public.scope_span NOT NULL
 );
 
+CREATE TABLE public.spending (
+    project_id bigint NOT NULL,
+    item_id bigint NOT NULL,
+    run_no integer NOT NULL,
+    step text NOT NULL,
+    key text DEFAULT ''::text NOT NULL,
+    fence bigint NOT NULL,
+    role text NOT NULL,
+    model text NOT NULL,
+    reserved_tokens bigint DEFAULT 0 NOT NULL,
+    reserved_microdollars bigint DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    cached_tokens bigint DEFAULT 0 NOT NULL,
+    tokens bigint GENERATED ALWAYS AS (((input_tokens + output_tokens) + cached_tokens)) STORED NOT NULL,
+    turns integer DEFAULT 0 NOT NULL,
+    microdollars bigint,
+    state text DEFAULT 'reserved'::text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT spending_reserved_microdollars_check CHECK ((reserved_microdollars >= 0)),
+    CONSTRAINT spending_reserved_tokens_check CHECK ((reserved_tokens >= 0)),
+    CONSTRAINT spending_state_check CHECK ((state = ANY (ARRAY['reserved'::text, 'settled'::text])))
+)
+WITH (fillfactor='80');
+
 ALTER TABLE public.work_items ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.work_items_id_seq
     START WITH 1
@@ -725,6 +762,9 @@ CREATE TABLE public.workers (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone
 );
+
+ALTER TABLE ONLY public.budget_raises
+    ADD CONSTRAINT budget_raises_pkey PRIMARY KEY (project_id, item_id, unit);
 
 ALTER TABLE ONLY public.events_outbox
     ADD CONSTRAINT events_outbox_pkey PRIMARY KEY (id);
@@ -765,6 +805,9 @@ ALTER TABLE ONLY public.repos
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.spending
+    ADD CONSTRAINT spending_pkey PRIMARY KEY (item_id, run_no, step, key, fence);
+
 ALTER TABLE ONLY public.active_scopes
     ADD CONSTRAINT two_stories_never_touch_the_same_files EXCLUDE USING gist (span WITH &&);
 
@@ -786,6 +829,10 @@ CREATE INDEX human_issues_open ON public.human_issues USING btree (project_id, i
 CREATE INDEX repo_holds_open ON public.repo_holds USING btree (repo_id) WHERE (released_at IS NULL);
 
 CREATE INDEX scope_barriers_item ON public.scope_barriers USING btree (item_id);
+
+CREATE INDEX spending_of_project ON public.spending USING btree (project_id) INCLUDE (tokens, microdollars, model);
+
+CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE (state = 'reserved'::text);
 
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
 

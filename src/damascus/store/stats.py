@@ -1,7 +1,9 @@
 """Numbers of a project, from its rows and events alone (D21)."""
 
+from datetime import UTC, datetime
 from typing import Any
 
+from damascus.store import spending, views
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
 
@@ -20,5 +22,5 @@ def stats(db: Database, project: ProjectRow) -> dict[str, Any]:
         "tries": {str(row["tries"]): row["stories"] for row in db.all("view_attempts", project=project.id)},
         "verdicts": {row["verdict"]: row["n"] for row in db.all("view_verdicts", project=project.id)},
         "files": [dict(row) for row in files],
-        "cost": None,
+        "cost": spending.cost(db, project, views.counts(db, project, datetime.now(UTC))).published(),
     }

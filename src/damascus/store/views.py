@@ -133,19 +133,20 @@ def snapshot(
     db: Database, project: ProjectRow, today: datetime, *, everything: bool = False, since: datetime | None = None
 ) -> Snapshot:
     """What moves, what is blocked and the first in each line; `since` adds what was finished after it."""
-    counts = _counts(db, project, today)
+    found = counts(db, project, today)
     if everything:
         rows = tuple(every_row(db, project))
     else:
         params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
         rows = tuple(rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)]))
-    return Snapshot(project.name, rows, counts, tuple(workers(db, project)))
+    return Snapshot(project.name, rows, found, tuple(workers(db, project)))
 
 
-def _counts(db: Database, project: ProjectRow, today: datetime) -> dict[str, int]:
-    counts = {row["what"]: int(row["n"]) for row in db.all("view_counts", project=project.id, today=today)}
-    known = sum(n for what, n in counts.items() if what not in OTHER_COUNTS)
-    return counts | {"waiting": counts["all"] - known}
+def counts(db: Database, project: ProjectRow, today: datetime) -> dict[str, int]:
+    """How many items are in each state; of those at rest, in each phase."""
+    found = {row["what"]: int(row["n"]) for row in db.all("view_counts", project=project.id, today=today)}
+    known = sum(n for what, n in found.items() if what not in OTHER_COUNTS)
+    return found | {"waiting": found["all"] - known}
 
 
 def rows_of(db: Database, project: ProjectRow, ids: list[int]) -> list[StoryRow]:

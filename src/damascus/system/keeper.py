@@ -33,7 +33,7 @@ from contextlib import suppress
 from functools import cache, partial
 from typing import Any, NoReturn
 
-from damascus.system import landlock, procfs
+from damascus.system import landlock, procfs, seccomp
 
 TERMINATE, KILL = b"T", b"K"
 END_LIMIT = 2.0
@@ -186,12 +186,12 @@ def keep(control: socket.socket) -> NoReturn:
         name_process(procfs.short_name(request["token"]))
         try:
             command = start(request, stdio)
-        except (OSError, ValueError) as err:
+        except (OSError, ValueError, subprocess.SubprocessError) as err:
             name_process(IDLE)
             tell(control, errno=getattr(err, "errno", None), why=f"can't start {request['argv'][0]}: {why(err)}")
             continue
         tell(control, pid=command.pid, start=procfs.start_time(command.pid))
-        status = watch(control, bell, command.pid)
+        status = watch(control, bell, command.pid, inside=request.get("inside", False))
         ended = end_children(bell, command.pid)
         command.returncode = 0
         name_process(IDLE)
@@ -201,16 +201,18 @@ def keep(control: socket.socket) -> NoReturn:
 
 
 def start(request: dict[str, Any], stdio: list[int]) -> subprocess.Popen[bytes]:
-    """`landlock` rules are put on by the new process itself, between fork and exec: this one has a single thread."""
+    """`landlock` rules are put on by the new process itself, between fork and exec: this one has a single thread.
+    `inside`: the command's first word is bubblewrap, which is handed the filter of system calls."""
     rules = request.get("landlock")
+    argv, given = seccomp.bubblewrap_with(request["argv"]) if request.get("inside") else (request["argv"], [])
     try:
         return subprocess.Popen(
-            request["argv"], cwd=request["cwd"], env=request["env"], start_new_session=True,
+            argv, cwd=request["cwd"], env=request["env"], start_new_session=True, pass_fds=given,
             stdin=stdio[0], stdout=stdio[1], stderr=stdio[2],
             preexec_fn=partial(landlock.restrict, rules) if rules else None,  # noqa: PLW1509 - one thread
         )  # fmt: skip
     finally:
-        for fd in stdio:
+        for fd in (*stdio, *given):
             os.close(fd)
 
 
@@ -222,7 +224,7 @@ def name_process(name: str) -> None:
 def why(err: Exception) -> str:
     if isinstance(err, OSError) and err.filename:
         return f"{err.filename}: {err.strerror}"
-    return str(err)
+    return "Landlock can't confine it" if isinstance(err, subprocess.SubprocessError) else str(err)
 
 
 def read_request(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -236,7 +238,7 @@ def read_request(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(data), stdio
 
 
-def watch(control: socket.socket, bell: Bell, command: int) -> int | None:
+def watch(control: socket.socket, bell: Bell, command: int, *, inside: bool) -> int | None:
     """The command's wait status; None when the worker ordered its end, or is gone."""
     while True:
         ready = readable([control, bell])
@@ -248,10 +250,21 @@ def watch(control: socket.socket, bell: Bell, command: int) -> int | None:
         if control in ready:
             orders = control.recv(16)
             if TERMINATE in orders:
-                with suppress(OSError):
-                    os.killpg(command, signal.SIGTERM)
+                terminate(command, inside=inside)
             if not orders or KILL in orders:
                 return None
+
+
+def terminate(group: int, *, inside: bool) -> None:
+    """SIGTERM to the command's group. bubblewrap leads the group of what runs inside of it, and would take all that
+    with it at once: it is spared, and ends when the command has."""
+    if not inside:
+        with suppress(OSError):
+            os.killpg(group, signal.SIGTERM)
+        return
+    for each in procfs.table().values():
+        if each.session == group and each.pid != group:
+            procfs.kill(each, signal.SIGTERM)
 
 
 def reap() -> dict[int, int]:

@@ -82,14 +82,14 @@ def started_with(pid: int, entry: str) -> bool:
     return b"\0" + entry.encode() + b"\0" in b"\0" + _read(f"{PROC}/{pid}/environ") + b"\0"
 
 
-def kill(target: Process) -> bool:
-    """SIGKILL for exactly this process: the handle closes the gap in which another could get its PID."""
+def kill(target: Process, number: int = signal.SIGKILL) -> bool:
+    """A signal for exactly this process: the handle closes the gap in which another could get its PID."""
     with suppress(OSError):
         handle = os.pidfd_open(target.pid)
         try:
             now = process(target.pid)
             if now and now.start == target.start:
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                signal.pidfd_send_signal(handle, number)
                 return True
         finally:
             os.close(handle)

@@ -1,9 +1,41 @@
-"""What a confined command may touch, and how that is enforced here: bubblewrap, Landlock, or plainly not at all."""
+"""What a confined command may touch, and how that is enforced here: bubblewrap, Landlock, or plainly not at all.
 
-from collections.abc import Mapping, Sequence
+    Cage(detect(), write=(workspace, home)).enclose(argv, cwd, env)     what the keeper is asked to start
+
+A cage shows the system's programs and the toolchain, read-only; everything else is named, or not there. What works
+here is found by trying it in earnest, once per process; there is no variable that says so.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache, lru_cache
 from pathlib import Path
+
+from damascus.domain.errors import DamascusError, UsageError
+from damascus.system import bubblewrap, exposure, landlock, seccomp
+from damascus.system.exposure import Show, Table
+from damascus.system.toolchains import toolchain
+
+PROBE = ["/bin/sh", "-c", "exit 7"]
+PROBED = 7
+PROBE_LIMIT = 20.0
+PACKAGE = str(Path(__file__).resolve().parents[2])
+LANDLOCK_PROBE = f"""
+import json, sys
+sys.path.append({PACKAGE!r})
+from damascus.system.landlock import restrict
+restrict(json.loads(sys.argv[1]))
+try:
+    open(sys.argv[2])
+except PermissionError:
+    sys.exit({PROBED})
+"""
 
 
 class Level(StrEnum):
@@ -21,6 +53,8 @@ class Cage:
     `write`: folders it may write (its workspace, its HOME, its TMPDIR). `read`: what it may read beside. `gateway`: the
     Unix socket that leads to the model gateway, its only way out; None: no network but a loopback of its own.
     `port`: where that gateway is reached on loopback from inside (bubblewrap) or outside (Landlock).
+    `network`: the machine's own network, for set-up commands that install packages.
+    `form`: which bubblewrap; None: the one that was found to work.
     """
 
     level: Level
@@ -28,7 +62,129 @@ class Cage:
     read: tuple[Path, ...] = ()
     gateway: Path | None = None
     port: int | None = None
+    network: bool = False
+    form: bubblewrap.Form | None = None
+
+    def __post_init__(self) -> None:
+        for path in self.read:
+            if exposure.too_much(str(path)):
+                raise UsageError(f"{path} can't be made readable as a whole. Name the folders in it that are needed.")
 
     def enclose(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> dict[str, object]:
         """The keeper's request: argv, env, and `landlock` rules where that is the level."""
-        return {"argv": [*argv], "env": dict(env)}
+        match self.level:
+            case Level.BUBBLEWRAP:
+                form = self.form or found().form
+                if form is None:
+                    raise DamascusError("bubblewrap does not work here. See what does: damascus doctor")
+                words, outer = bubblewrap.enclosed(form, self.shown(), argv, cwd, env, network=self.network)
+                return {"argv": words, "env": outer, "inside": True}
+            case Level.LANDLOCK:
+                return {"argv": [*argv], "env": dict(env), "landlock": self.rules()}
+            case Level.UNCONFINED:
+                return {"argv": [*argv], "env": dict(env)}
+
+    def shown(self) -> Table:
+        """Every path that there is for the command."""
+        writable = (*self.write, self.gateway) if self.gateway else self.write
+        standing = exposure.system() | dict(toolchain())
+        return exposure.table(standing, map(str, self.read), map(str, writable))
+
+    def rules(self) -> dict[str, object]:
+        shown = self.shown()
+        write = [path for path, show in shown.items() if show is Show.WRITE]
+        read = _allowed(tuple((path, show) for path, show in shown.items() if show is not Show.WRITE))
+        ports = None if self.network else [self.port] if self.port else []
+        return landlock.rules([*read, "/proc"], write, ports)
+
+
+@lru_cache(maxsize=64)
+def _allowed(shown: tuple[tuple[str, Show], ...]) -> tuple[str, ...]:
+    paths = dict(shown)
+    return tuple(part for path, show in shown if show is Show.READ for part in _without_hidden(path, paths))
+
+
+def _without_hidden(path: str, shown: Table) -> Iterator[str]:
+    """Landlock allows whole folders: one with something hidden in it is allowed by its parts. Links need no leave."""
+    if not any(show is Show.HIDE and exposure.within(each, path) for each, show in shown.items()):
+        yield path
+    elif os.path.isdir(path) and shown.get(path) is not Show.HIDE:
+        for entry in os.scandir(path):
+            if not entry.is_symlink() and shown.get(entry.path) is not Show.HIDE:
+                yield from _without_hidden(entry.path, shown)
+
+
+# ── what works here ───────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best level that works, the bubblewrap of it, and why each better one does not."""
+
+    level: Level
+    form: bubblewrap.Form | None = None
+    refusals: tuple[str, ...] = ()
+
+
+def detect() -> Level:
+    """The best level that works here."""
+    return found().level
+
+
+@cache
+def found() -> Found:
+    if sys.platform != "linux":
+        return Found(Level.UNCONFINED, refusals=(f"{sys.platform} has neither bubblewrap nor Landlock",))
+    form, refusals = working_form()
+    if form is not None:
+        return Found(Level.BUBBLEWRAP, form, refusals)
+    if not (refusal := refused_by_landlock()):
+        return Found(Level.LANDLOCK, refusals=refusals)
+    return Found(Level.UNCONFINED, refusals=(*refusals, f"Landlock: {refusal}"))
+
+
+def working_form() -> tuple[bubblewrap.Form | None, tuple[str, ...]]:
+    """The first bubblewrap that runs a command in a real cage, and what those before it said."""
+    refusals: list[str] = []
+    for form in bubblewrap.forms():
+        if not (refusal := refused_by(form)):
+            return form, tuple(refusals)
+        refusals.append(f"{form.program}: {refusal}")
+    return None, tuple(refusals) or ("bubblewrap is not installed",)
+
+
+def refused_by(form: bubblewrap.Form) -> str:
+    """Why this bubblewrap can't confine; "" when it can."""
+    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-") as folder:
+        request = Cage(Level.BUBBLEWRAP, write=(Path(folder),), form=form).enclose(PROBE, Path(folder), {})
+        assert isinstance(request["argv"], list)
+        argv, given = seccomp.bubblewrap_with(request["argv"])
+        try:
+            return _tried(argv, given)
+        finally:
+            for fd in given:
+                os.close(fd)
+
+
+@cache
+def refused_by_landlock() -> str:
+    """Why Landlock can't confine; "" when the kernel says yes and a file that was not named can't be opened."""
+    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-") as folder:
+        inside, outside = Path(folder, "inside"), Path(folder, "outside")
+        inside.mkdir()
+        outside.touch()
+        rules = json.dumps(Cage(Level.LANDLOCK, write=(inside,), read=(Path(PACKAGE),)).rules())
+        return _tried([sys.executable, "-I", "-S", "-c", LANDLOCK_PROBE, rules, str(outside)])
+
+
+def _tried(argv: list[str], given: Sequence[int] = ()) -> str:
+    try:
+        done = subprocess.run(
+            argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_LIMIT, pass_fds=given
+        )
+    except (OSError, subprocess.TimeoutExpired) as err:
+        return str(err)
+    if done.returncode == PROBED:
+        return ""
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"exit {done.returncode}"

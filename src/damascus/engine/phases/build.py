@@ -9,8 +9,10 @@ from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Wait
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
-from damascus.engine.phases import attempt
 from damascus.engine.phases.candidate import bring_up_to_date, main_tip
+from damascus.engine.phases.implement import implement
+from damascus.engine.phases.prepare import prepare
+from damascus.engine.phases.red import prove_red
 from damascus.engine.run import Run
 
 
@@ -22,12 +24,12 @@ def build(run: Run) -> Outcome:
     if run.tools.agent is None:
         return no_agent(run)
 
-    prepared = attempt.prepare(run)
-    made = attempt.implement(run, spec, prepared)
-    if made.rejected is not None:
-        return made.rejected
+    prepared = prepare(run)
+    made = implement(run, spec, prepared)
+    if isinstance(made, Outcome):
+        return made
 
-    red = attempt.prove_red(run, spec, made)
+    red = prove_red(run, spec, made)
     if red.findings:
         return judging.rejected(run, red, made.files_changed)
 

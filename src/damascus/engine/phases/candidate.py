@@ -20,8 +20,10 @@ from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
-from damascus.engine.phases.attempt import Made, candidate_of, passed_on
+from damascus.engine.phases.implement import Made
+from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
+from damascus.engine.sending import passed_on
 from damascus.git.mirror import Conflicted
 from damascus.store.journal import older_push_intent
 

@@ -15,8 +15,8 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
 from damascus.domain.ports import Blocked, Stale
 from damascus.domain.spec import parse_spec
-from damascus.engine.phases.attempt import Made
 from damascus.engine.phases.candidate import Fresh, bring_up_to_date, main_tip
+from damascus.engine.phases.implement import Made
 from damascus.engine.run import Run
 from damascus.store.evidence import latest
 

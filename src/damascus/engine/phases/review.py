@@ -13,7 +13,7 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
 from damascus.engine.judging import Judged
-from damascus.engine.phases.attempt import candidate_of
+from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
 from damascus.store.evidence import latest
 

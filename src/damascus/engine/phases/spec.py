@@ -2,17 +2,21 @@
 
 from pydantic import BaseModel
 
-from damascus.domain.errors import Stopping, TransientError, UsageError
-from damascus.domain.failures import AGENT_UNAVAILABLE
+from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
-from damascus.domain.ports import Watch
+from damascus.domain.ports import Usage
+from damascus.domain.roles import REFINER
 from damascus.domain.spec import Spec, digest, parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine import briefs
-from damascus.engine.phases.attempt import end_leftovers, passed_on
+from damascus.engine import briefs, endings
+from damascus.engine.endings import Ending
+from damascus.engine.phases.implement import end_leftovers
 from damascus.engine.run import Run
+from damascus.engine.sending import purse_for, raise_if_outside, send
+from damascus.engine.spending import Purse, Refused
+from damascus.engine.writing import pipeline
 from damascus.store.queueing import spans
 
 SPEC_LIMIT = 1_000_000
@@ -23,6 +27,8 @@ class Refined(BaseModel):
 
     text: str | None = None
     questions: list[str] = []
+    usage: Usage = Usage()
+    ending: Ending = Ending()
 
 
 def spec(run: Run) -> Outcome:
@@ -33,7 +39,11 @@ def spec(run: Run) -> Outcome:
     if run.tools.agent is None or not run.tools.refiner:
         return _ask(run, Verdict.SPEC_AMBIGUOUS, [f"What is its {what}?" for what in missing])
 
-    refined = run.effect("refine", Refined, lambda _: _refine(run, rough), intent=lambda: {"role": "spec-refiner"})
+    refined = _refined(run, rough)
+    if isinstance(refined, Outcome):
+        return refined
+    if (asked := endings.question(run, refined.ending, VerdictFeedback())) is not None:
+        return asked
     if refined.text is None:
         questions = refined.questions or [f"What is its {what}? The refiner left none." for what in missing]
         return _ask(run, Verdict.SPEC_AMBIGUOUS, questions)
@@ -65,49 +75,60 @@ def _ask(run: Run, verdict: Verdict, questions: list[str]) -> NeedsPerson:
     return NeedsPerson(verdict, text, options, VerdictFeedback(message=text))
 
 
-def _refine(run: Run, rough: Spec) -> Refined:
+def _refined(run: Run, rough: Spec) -> Refined | Outcome:
+    """The agent step of this phase, paid for and overseen like every other."""
+    if (done := run.result("refine", Refined)) is not None:
+        return done
+    base = run.tools.forge.main_tip()
+    purse = purse_for(run, run.tools.read_config(base), "refine", REFINER)
+    try:
+        return run.effect(
+            "refine",
+            Refined,
+            lambda _: _refine(run, rough, base, purse),
+            intent=lambda: {"role": REFINER},
+            with_intent=purse.reserve,
+            with_done=lambda c, refined: purse.settle(c, refined.usage),
+        )
+    except Refused as refused:
+        return refused.outcome
+    except BaseException:
+        purse.give_up()
+        raise
+
+
+def _refine(run: Run, rough: Spec, base: Sha, purse: Purse) -> Refined:
     """The refiner reads a workspace at main's tip and writes `spec.md` into its artifacts folder."""
     tools, story = run.tools, run.item.story_id
-    agent = tools.agent
-    assert agent is not None
     end_leftovers(run)
-    base = tools.forge.main_tip()
     if tools.workspaces.exists(story):
         tools.snapshots.save(
             tools.workspaces.path(story), story, run_no=run.item.run_no, step="refine", fence=run.item.fence, base=base
         )
-        run.assert_held()  # as in attempt.fresh_workspace
+        run.assert_held()  # as in implement.fresh_workspace
         tools.workspaces.remove(story)
     workspace = tools.workspaces.create(story, base)
     run.folder.mkdir(parents=True, exist_ok=True)
-    (run.folder / "spec.md").unlink(missing_ok=True)
-    given = briefs.brief(run, rough, "spec-refiner", base)
-    done = agent.run(given, workspace.path, _watch(run, briefs.refiner_prompt(given), base))
-    if done.stopped:
-        raise Stopping
-    if done.exit_code == AGENT_UNAVAILABLE:
-        raise TransientError("the agent says that its provider is unavailable (exit 75)")
-    if done.exit_code != 0:
-        return Refined(questions=[f"The refiner failed (exit {done.exit_code}); see {run.folder / 'transcript.txt'}."])
-    return Refined(text=_written(run), questions=done.report.concerns if done.report else [])
-
-
-def _watch(run: Run, prompt: str, base: Sha) -> Watch:
-    config = run.tools.read_config(base)
-    return Watch(
-        prompt=prompt,
-        brief_file=run.folder / "brief.json",
-        report_file=run.folder / "report.json",
-        transcript=run.folder / "transcript.txt",
-        timeout=config.agent.timeout_seconds,
-        stopping=run.stopping,
-        started=lambda process: run.note("refine", "", {"role": "spec-refiner", "process": dict(process)}),
-        env=passed_on(config.workspace.env),
-    )
+    (run.artifacts / "spec.md").unlink(missing_ok=True)
+    given = briefs.brief(run, rough, REFINER, base)
+    writes = pipeline(run, rough, purse.config, workspace, given)
+    try:
+        sent = send(run, given, workspace, writes, purse)
+    finally:
+        writes.finish()
+    raise_if_outside(sent)
+    done, refined = sent.done, Refined(usage=sent.usage, ending=endings.of(sent, purse))
+    if done.exit_code != 0 or sent.ended:
+        how = endings.reason(refined.ending) if sent.ended else f"exit {done.exit_code}"
+        failed = f"The refiner failed ({how}); see {run.folder / 'transcript.txt'}."
+        return refined.model_copy(update={"questions": [failed]})
+    return refined.model_copy(
+        update={"text": _written(run), "questions": done.report.concerns if done.report else []}
+    )  # fmt: skip
 
 
 def _written(run: Run) -> str | None:
-    path = run.folder / "spec.md"
+    path = run.artifacts / "spec.md"
     if not path.is_file() or path.is_symlink() or path.stat().st_size > SPEC_LIMIT:
         return None
     return path.read_bytes().decode("utf-8", errors="replace").replace("\x00", "")

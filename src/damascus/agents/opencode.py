@@ -1,0 +1,128 @@
+"""opencode as an agent: `opencode run --format json`, its own permissions all granted, inside our sandbox.
+
+It speaks chat completions. Its configuration is written by us; the workspace's own is not read, nor are plugins.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from damascus.agents.headless import HeadlessAgent, Model
+from damascus.agents.headless_session import MOST_WORDS, Event, Reader, Sign, one_line
+from damascus.agents.surroundings import Surroundings
+from damascus.domain.ports import Denial
+
+PROVIDER = "damascus"
+WITHHELD = ("webfetch", "websearch", "codesearch", "question", "skill")
+"""The web and people have no place in a story."""
+WRITING = frozenset({"write", "edit", "patch", "apply_patch", "multiedit"})
+SANDBOXED = re.compile(r"\b(EACCES|EPERM|EROFS|PermissionDenied)\b|FileSystem\.")
+INVALID, UNAVAILABLE = "invalid", "unavailable tool"
+NOTHING_TO_FETCH = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+"""It would fetch this package at each start, and wait for it; named in a lock file it counts as there."""
+QUIET = (
+    "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_CLAUDE_CODE", "OPENCODE_DISABLE_DEFAULT_PLUGINS",
+    "OPENCODE_DISABLE_EXTERNAL_SKILLS", "OPENCODE_DISABLE_LSP_DOWNLOAD", "OPENCODE_DISABLE_MODELS_FETCH",
+    "OPENCODE_DISABLE_PROJECT_CONFIG", "OPENCODE_DISABLE_SHARE", "OPENCODE_EXPERIMENTAL_DISABLE_FILEWATCHER",
+    "OPENCODE_PURE",
+)  # fmt: skip
+
+
+class OpencodeAgent(HeadlessAgent):
+    """Its tools: bash, read, write, edit, glob, grep, task."""
+
+    name = "opencode"
+
+    def configured(self, model: Model, step: Surroundings) -> Mapping[str, str]:
+        folder = step.config / "config/opencode"
+        (folder / "node_modules").mkdir(parents=True)
+        for name, content in (("opencode.json", config(model)), ("package-lock.json", NOTHING_TO_FETCH)):
+            (folder / name).write_text(json.dumps(content, indent=2), encoding="utf-8")
+        folders = {f"XDG_{kind}_HOME": str(step.config / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
+        return {**folders, **dict.fromkeys(QUIET, "1")}
+
+    def words(self, model: Model, step: Surroundings) -> list[str]:
+        return ["run", "--format", "json", "--pure", "--title", "damascus", "--model", f"{PROVIDER}/{model.name}"]
+
+    def reader(self, workspace: Path) -> Reader:
+        return OpencodeReader(workspace)
+
+
+def config(model: Model) -> dict[str, object]:
+    """A title of our own in the command saves a call for one."""
+    served = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": PROVIDER,
+        "options": {"baseURL": model.url, "apiKey": model.key, "timeout": round(model.patience.api_seconds * 1000)},
+        "models": {model.name: {"name": model.name, "tool_call": True}},
+    }
+    return {
+        "autoupdate": False,
+        "share": "disabled",
+        "snapshot": False,
+        "lsp": False,
+        "formatter": False,
+        "enabled_providers": [PROVIDER],
+        "model": f"{PROVIDER}/{model.name}",
+        "small_model": f"{PROVIDER}/{model.name}",
+        "provider": {PROVIDER: served},
+        "permission": {"*": "allow", **dict.fromkeys(WITHHELD, "deny")},
+    }
+
+
+class OpencodeReader(Reader):
+    """A step is a call of the model; its last one ends with another reason than tool calls."""
+
+    def take(self, event: Event) -> list[Sign]:
+        match event:
+            case {"type": "text", "part": {"text": str(text)}}:
+                self.text = text
+            case {"type": "step_start"}:
+                self.finished = False
+            case {"type": "step_finish", "part": {"reason": str(reason)}}:
+                self.finished = reason == "stop"
+            case {"type": "tool_use", "part": {"tool": str(tool), "state": dict(state)}}:
+                return self._tool(tool, state)
+            case {"type": "error"}:
+                self.finished, self.error = False, _message(event)
+        return []
+
+    def _tool(self, tool: str, state: Event) -> list[Sign]:
+        given, failed = _table(state.get("input")), state.get("status") == "error"
+        error, tried = str(state.get("error", "")), _tried(given)
+        if tool == INVALID and UNAVAILABLE in str(given.get("error", "")):
+            return self.denied(Denial(tool=str(given.get("tool", "")), error=str(given["error"])[:MOST_WORDS]))
+        if failed and tool in WRITING and SANDBOXED.search(error) and self.outside(tried):
+            return self.denied(Denial(tool=tool, error=error[:MOST_WORDS], tried=tried))
+        signs: list[Sign] = [("accepted", {"tool": tool})]
+        if tool in WRITING and not failed:
+            signs.append(("write", {"tool": tool, "path": tried}))
+        return signs
+
+    def told(self, event: Event) -> Iterator[str]:
+        match event:
+            case {"type": "text", "part": {"text": str(text)}}:
+                yield text
+            case {"type": "tool_use", "part": {"tool": str(tool), "state": dict(state)}}:
+                yield f"→ {tool} {one_line(_tried(_table(state.get('input'))))}".rstrip()
+                mark, what = ("✗", "error") if state.get("status") == "error" else ("←", "output")
+                yield f"{mark} {one_line(str(state.get(what, '')))}".rstrip()
+            case {"type": "error"}:
+                yield f"! {_message(event)}"
+            case {"type": "step_finish", "part": {"reason": "stop"}}:
+                yield "= completed"
+
+
+def _tried(given: Event) -> str:
+    names = ("filePath", "command", "pattern", "path", "description")
+    return next((str(given[name])[:MOST_WORDS] for name in names if isinstance(given.get(name), str)), "")
+
+
+def _message(event: Event) -> str:
+    error = _table(event.get("error"))
+    return str(_table(error.get("data")).get("message") or error.get("name") or event.get("error"))
+
+
+def _table(value: object) -> Event:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,66 @@
+"""Prepare: where an attempt starts. Looks at main, decides the base, saves what an earlier attempt left."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from damascus.domain.ids import Sha
+from damascus.engine.run import Run
+from damascus.store.db import sql
+
+
+class Prepared(BaseModel):
+    """Where the attempt starts: its base, the tree of the work before it (if any) and what that was made on."""
+
+    base: str
+    start: str | None = None
+    was: str | None = None
+
+
+def prepare(run: Run) -> Prepared:
+    """Look at main, decide the base, save what an earlier attempt left in the workspace."""
+    return run.local("prepare", Prepared, lambda: _prepare(run))
+
+
+def _prepare(run: Run) -> Prepared:
+    tip = run.tools.forge.main_tip()
+    prepared = _start_of(run, tip)
+    if run.item.base_commit != tip or prepared.base != tip:
+        run.correct_base(prepared.base, tip)
+    return prepared
+
+
+def _start_of(run: Run, tip: Sha) -> Prepared:
+    """A further attempt keeps its base until the rebase; after a conflict it starts from the merge on main. A person's
+    retry starts from main as it is now with the work so far, a new spec from main alone."""
+    last, feedback = _previous(run), run.item.last_feedback
+    if "prepare" not in last or feedback is None:
+        return Prepared(base=tip)
+    merged = last.get("rebase", {}).get("conflict_tree")
+    if feedback.conflict is not None and merged:
+        return Prepared(base=feedback.conflict.their_sha, start=merged)
+    was, start = last["prepare"]["base"], _left_behind(run, last)
+    if run.item.attempts == 0:
+        return Prepared(base=tip, start=start, was=was)
+    return Prepared(base=was, start=start)
+
+
+def _previous(run: Run) -> dict[str, dict[str, Any]]:
+    if run.item.run_no == 1:
+        return {}
+    params = {"item": run.item.id, "run": run.item.run_no}
+    found = run.tools.db.run(lambda c: c.execute(sql("previous_attempt"), params).fetchall())
+    return {row["step"]: row["output"] for row in found}
+
+
+def _left_behind(run: Run, last: dict[str, dict[str, Any]]) -> str | None:
+    saved = save(run, "prepare", Sha(last["prepare"]["base"]))
+    return saved or last.get("implement", {}).get("tree")
+
+
+def save(run: Run, step: str, base: Sha) -> str | None:
+    """All that is in the workspace becomes a commit of the story's snapshot chain, before anything is reset."""
+    item = run.item
+    folder = run.tools.workspaces.path(item.story_id)
+    saved = run.tools.snapshots.save(folder, item.story_id, run_no=item.run_no, step=step, fence=item.fence, base=base)
+    return saved.tree if saved else None

@@ -1,0 +1,135 @@
+"""An agent is sent to work: overseen, paid for, its writes checked, and what its end means told in one place."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from damascus.domain.config import Config
+from damascus.domain.errors import Stopping, TransientError
+from damascus.domain.failures import AGENT_UNAVAILABLE
+from damascus.domain.oversight import REASONS, Limits
+from damascus.domain.ports import AgentRun, Brief, Denial, Usage, Watch
+from damascus.domain.roles import Traits, model_for, role_of
+from damascus.engine import briefs
+from damascus.engine.oversight import StepOverseer, Telling, traces
+from damascus.engine.run import Run
+from damascus.engine.spending import Purse
+from damascus.engine.tools import nothing
+from damascus.git.workspaces import Workspace
+from damascus.store.spending import Dispatch
+from damascus.system.checkouts import checkout_environment
+from damascus.writes.inbox import TIME_LIMIT as PERSON_TAKES
+from damascus.writes.pipeline import Pipeline
+
+RATE_LIMIT = 429
+WRITES_ELSEWHERE = ("nothing", "artifacts")
+"""Roles that need not write in the workspace."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What an agent's run came to, as the orchestrator saw it. `ended` is one word, "" for its own end."""
+
+    done: AgentRun
+    ended: str
+    usage: Usage
+    denial: Denial | None = None
+    api_status: int = 0
+    refused: bool = False
+    resets_in: float | None = None
+
+
+def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: Purse) -> Sent:
+    """Run the agent under its overseer. The hard limit is the process runner's, all others are the overseer's."""
+    agent, config = run.tools.agent, purse.config
+    assert agent is not None
+    purse.uses(model_for(given.role, config.models, given.traits).model)
+    limits = Limits.of(config, purse.tokens, purse.dollars, purse.price)
+    if role_of(given.role).writes in WRITES_ELSEWHERE:
+        limits = replace(limits, first_write=0.0)
+    if config.writes.gate == "person":
+        limits = replace(limits, idle=max(limits.idle, 2 * PERSON_TAKES))
+    watch = _watch(run, given, purse, limits.most)
+    overseer = StepOverseer(limits, partial(traces, workspace.path, watch.transcript))
+    purse.latest = overseer.usage
+    run.tell = telling = Telling(run, overseer, purse)
+    private = private_folder(run)
+    try:
+        with checkout_environment(private, run.tools.ports) as own:
+            watched = replace(
+                watch, overseer=overseer, stopping=_stopping(run, overseer), writes=writes, checkout=own,
+                writable=(private, run.artifacts),
+            )  # fmt: skip
+            done = agent.run(given, workspace.path, watched)
+    finally:
+        run.tell = nothing
+    purse.latest = partial(overseer.usage, done)
+    telling()
+    seen = overseer.seen
+    return Sent(
+        done=done,
+        ended=overseer.verdict(done),
+        usage=overseer.usage(done),
+        denial=seen.denied or done.denial,
+        api_status=seen.api_status,
+        refused=seen.refused and not done.unavailable,
+        resets_in=done.resets_in if done.resets_in is not None else overseer.resets_in(),
+    )
+
+
+def private_folder(run: Run) -> Path:
+    """What the story's checkout has for itself while an agent works in it."""
+    return run.tools.folder / "private" / run.item.story_id
+
+
+def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
+    config = purse.config
+    run.artifacts.mkdir(parents=True, exist_ok=True)
+    return Watch(
+        prompt=briefs.prompt(given),
+        brief_file=run.folder / "brief.json",
+        report_file=run.folder / "report.json",
+        transcript=run.folder / "transcript.txt",
+        timeout=most,
+        stopping=run.stopping,
+        started=lambda process: run.note(given.step, "", {"role": given.role, "process": dict(process)}),
+        env=passed_on(config.workspace.env),
+        log_limit=config.limits.log_max_mb * 1_000_000,
+        model=purse.dispatch.model,
+        max_turns=config.agent.max_turns,
+        readable=(run.tools.mirror.path, *map(Path, config.agent.readable)),
+    )
+
+
+def passed_on(names: list[str]) -> dict[str, str]:
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _stopping(run: Run, overseer: StepOverseer) -> Callable[[], bool]:
+    """Also an adapter that knows of no overseer ends its agent when this says so."""
+    return lambda: run.stopping() or bool(overseer.end())
+
+
+def is_stopped(sent: Sent) -> bool:
+    """The worker stops, or the item was taken from it: the agent was ended for no fault of its own."""
+    return sent.done.stopped and not sent.ended
+
+
+def raise_if_outside(sent: Sent) -> None:
+    """Raise what is no fault of the story: nothing is charged for it, and it is tried again (T1, T2)."""
+    done = sent.done
+    if is_stopped(sent):
+        raise Stopping
+    if done.exit_code == AGENT_UNAVAILABLE:
+        raise TransientError("the agent says that its provider is unavailable (exit 75)", wait=sent.resets_in)
+    if done.unavailable or (sent.ended == "api_errors" and not sent.refused):
+        limited = sent.api_status == RATE_LIMIT
+        why = done.unavailable or ("its rate limit is reached" if limited else REASONS["api_errors"])
+        raise TransientError(f"the model's provider is unavailable: {why}", wait=sent.resets_in)
+
+
+def purse_for(run: Run, config: Config, step: str, role: str) -> Purse:
+    """The purse of one agent step; its model is the role's until the brief says more."""
+    return Purse(run, config, Dispatch(run.item, step, role, model_for(role, config.models, Traits()).model))

@@ -1,0 +1,39 @@
+"""What judges one write by its path and its text: the same while an agent works, over the diff, in a replay."""
+
+from dataclasses import dataclass
+
+from damascus.scanning.lines import REPAIR, new_lines, places
+from damascus.scanning.scan import NewLines
+from damascus.scanning.scanner import ScanFailed, Scanner
+from damascus.writes.bounds import Bounds, shown
+from damascus.writes.proposal import Proposal
+from damascus.writes.refusal import Refused
+
+
+@dataclass(frozen=True)
+class Checks:
+    """In order, the cheap ones first; the first that refuses is told to the agent."""
+
+    bounds: Bounds
+    scanner: Scanner
+
+    def check(self, proposal: Proposal) -> None:
+        self.bounds.check(proposal.path)
+        self.no_secret(proposal)
+
+    def no_secret(self, proposal: Proposal) -> None:
+        """Only what the write adds: an agent can't repair what was there before it."""
+        self._scan(new_lines(proposal.path, proposal.before, proposal.after), shown(proposal.path))
+
+    def no_secret_in_command(self, command: str) -> None:
+        lines = [(n, line) for n, line in enumerate(command.splitlines(), 1) if line.strip()]
+        self._scan([NewLines(path="command.sh", binary=False, lines=lines)] if lines else [], "the command")
+
+    def _scan(self, added: list[NewLines], what: str) -> None:
+        try:
+            hits = self.scanner.scan(added) if added else []
+        except ScanFailed as err:
+            text = f"{what} could not be scanned for secrets: {err}. Make it smaller or plainer."
+            raise Refused("secret", text) from None
+        if hits:
+            raise Refused("secret", f"secret found: {places(hits)}. {REPAIR}")

@@ -1,0 +1,45 @@
+"""The person's gate: who is asked about a write, and what can be answered (A11)."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from damascus.writes.proposal import Proposal
+
+
+@dataclass(frozen=True)
+class Question:
+    """One write that waits for a person."""
+
+    story: str
+    role: str
+    tool: str
+    proposal: Proposal
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`edited` is what the person made of the file."""
+
+    word: Literal["apply", "edit", "reject"]
+    reason: str = ""
+    edited: bytes | None = None
+
+
+class Person(Protocol):
+    """Asked in the terminal or from the inbox. No answer in time is a rejection."""
+
+    def ask(self, question: Question) -> Answer: ...
+
+
+def parsed(text: str) -> Answer | None:
+    """`apply`, `edit`, `reject: reason`, or their numbers; None for anything else."""
+    word, _, reason = text.strip().partition(":")
+    match word.strip().lower():
+        case "1" | "a" | "apply":
+            return Answer("apply")
+        case "2" | "e" | "edit":
+            return Answer("edit")
+        case "3" | "r" | "reject":
+            return Answer("reject", reason.strip())
+        case _:
+            return None

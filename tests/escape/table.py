@@ -1,0 +1,33 @@
+"""The table of docs/sandbox.md, made from the catalogue: `python -m tests.escape.table` writes it."""
+
+from pathlib import Path
+
+from tests.escape.attempt import Attempt
+from tests.escape.catalogue import ATTEMPTS
+
+PAGE = Path(__file__).parents[2] / "docs" / "sandbox.md"
+BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
+
+
+def table() -> str:
+    head = ["| An agent or a test … | bubblewrap | Landlock |", "|---|---|---|"]
+    rows = [f"| {attempt.does} | stopped | {_landlock(attempt)} |" for attempt in ATTEMPTS]
+    return "\n".join([*head, *rows]) + "\n"
+
+
+def _landlock(attempt: Attempt) -> str:
+    if attempt.landlock is None:
+        return "**not stopped**"
+    return "stopped" if attempt.landlock == 1 else f"stopped since version {attempt.landlock}"
+
+
+def written() -> tuple[str, str, str]:
+    """The page in three parts; the middle one is ours."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    middle, _, after = rest.partition(END)
+    return before, middle, after
+
+
+if __name__ == "__main__":
+    top, _, bottom = written()
+    PAGE.write_text(top + BEGIN + table() + END + bottom)
