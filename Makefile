@@ -17,6 +17,28 @@ setup: .venv/ready  ## make .venv with Damascus and its tools
 demo: .venv/ready  ## five stories from spec to main: no key, no server, no network
 	@.venv/bin/damascus demo
 
+# Everything by package name and version, into .components: the real agents and gateway that the tests use where they are.
+COMPONENTS := .components
+CLAUDE := claude-agent-sdk==0.2.182
+LITELLM := litellm[proxy]==1.106.2
+CODEX := @openai/codex@0.166.0
+OPENCODE := opencode-ai@1.18.33
+
+$(COMPONENTS)/ready: Makefile
+	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
+	@mkdir -p $(COMPONENTS)/bin
+	@python3 -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(COMPONENTS)/claude '$(CLAUDE)'
+	@test -x $(COMPONENTS)/gateway/bin/python || python3 -m venv $(COMPONENTS)/gateway
+	@$(COMPONENTS)/gateway/bin/pip install --quiet --disable-pip-version-check '$(LITELLM)'
+	@npm install --silent --no-audit --no-fund --prefix $(COMPONENTS)/npm '$(CODEX)' '$(OPENCODE)'
+	@ln -sf ../claude/claude_agent_sdk/_bundled/claude $(COMPONENTS)/bin/claude
+	@ln -sf ../gateway/bin/litellm $(COMPONENTS)/bin/litellm
+	@ln -sf ../npm/node_modules/.bin/codex $(COMPONENTS)/bin/codex
+	@ln -sf ../npm/node_modules/.bin/opencode $(COMPONENTS)/bin/opencode
+	@touch $@
+
+components: $(COMPONENTS)/ready  ## the real agents and gateway for the tests: Claude Code, LiteLLM, Codex, opencode
+
 check: .venv/ready  ## lint, types, layers
 	@.venv/bin/ruff check src tests bench
 	@.venv/bin/mypy
@@ -32,4 +54,4 @@ test: check  ## check, then the whole suite
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo check test bench
+.PHONY: help setup demo components check test bench

@@ -18,7 +18,7 @@ from damascus.system.sandbox import Level
 from tests.contracts.agent_contract import a_brief
 from tests.model_server import Block, ModelServer, call
 
-INSTALL = "pip install --no-deps claude-agent-sdk==0.2.182"
+INSTALL = "make components, then PATH=.components/bin:$PATH"
 
 
 def claude_program() -> Path:

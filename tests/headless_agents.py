@@ -23,9 +23,6 @@ from tests.claude_code import Recorder
 from tests.contracts.agent_contract import a_brief
 from tests.model_server import Block, ModelServer, call
 
-NAMED = {name: os.environ.get(name, "") for name in ("DAMASCUS_TEST_CODEX", "DAMASCUS_TEST_OPENCODE")}
-"""Read before a test begins: tests run without any variable of damascus."""
-
 
 def codex_patch(path: str, content: str) -> str:
     added = "".join(f"+{line}\n" for line in content.splitlines())
@@ -37,7 +34,6 @@ class Kind:
     """One program: where it is, how its model runs a command and writes a file."""
 
     agent: type[HeadlessAgent]
-    variable: str
     install: str
     find: Callable[..., Path]
     shell: Callable[[str], Block]
@@ -45,23 +41,21 @@ class Kind:
 
     def program(self) -> Path:
         try:
-            return self.find(NAMED[self.variable], os.environ)
+            return self.find("", os.environ)
         except DamascusError:
             pytest.skip(f"{self.agent.name} is missing: {self.install}")
 
 
 CODEX = Kind(
     agent=CodexAgent,
-    variable="DAMASCUS_TEST_CODEX",
-    install="npm install -g @openai/codex@0.166.0",
+    install="make components, then PATH=.components/bin:$PATH",
     find=find_codex,
     shell=lambda command: call("exec_command", cmd=command),
     write=lambda path, content: call("exec_command", cmd=codex_patch(path, content)),
 )
 OPENCODE = Kind(
     agent=OpencodeAgent,
-    variable="DAMASCUS_TEST_OPENCODE",
-    install="npm install -g opencode-ai@1.18.33",
+    install="make components, then PATH=.components/bin:$PATH",
     find=find_opencode,
     shell=lambda command: call("bash", command=command, description="work"),
     write=lambda path, content: call("write", filePath=path, content=content),

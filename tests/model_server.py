@@ -73,14 +73,15 @@ class ModelServer:
         *,
         faults: Iterator[Fault] | Sequence[Fault] = (),
         others: Mapping[str, Sequence[Turn]] | None = None,
+        port: int = 0,
     ) -> None:
         self.script = script
         self.others = dict(others or {})
         self.requests: list[Request] = []
         self.closing = threading.Event()
-        self._faults = iter(faults)
+        self.faults = iter(faults)
         self._lock = threading.Lock()
-        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http = _Http(("127.0.0.1", port), _Handler)
         self._http.model = self
         self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
@@ -93,6 +94,7 @@ class ModelServer:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
+        self._http.hang_up()
 
     @property
     def port(self) -> int:
@@ -110,7 +112,7 @@ class ModelServer:
     def note(self, request: Request) -> Fault | None:
         with self._lock:
             self.requests.append(request)
-            return next(self._faults, None) if request.asks_the_model else None
+            return next(self.faults, None) if request.asks_the_model else None
 
     def turn(self, body: Body, said: int) -> Turn:
         if not body.get("tools"):
@@ -125,6 +127,21 @@ class _Http(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 64
     model: ModelServer
+
+    def __init__(self, *where: Any) -> None:
+        self._accepted: list[socket.socket] = []
+        super().__init__(*where)
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        accepted, address = super().get_request()
+        self._accepted.append(accepted)
+        return accepted, address
+
+    def hang_up(self) -> None:
+        """Also on who keeps a connection for later: the next server at this port may have another script."""
+        for each in self._accepted:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 def _first_words(body: Body) -> object:

@@ -16,8 +16,8 @@ from damascus.agents.litellm_place import Place
 from tests.agents.upstream import free_port
 
 ROOT = Path(__file__).parents[2]
-BESIDE = ROOT / ".venv-gateway" / "bin"
-INSTALL = f"python3 -m venv {BESIDE.parent.name} && {BESIDE.parent.name}/bin/pip install 'litellm[proxy]==1.106.2'"
+BESIDE = ROOT / ".components" / "bin"
+INSTALL = "make components, then PATH=.components/bin:$PATH"
 UPSTREAM_KEY = "sk-upstream-0815"
 DAMASCUS = str(Path(sys.executable).parent / "damascus")
 
@@ -62,6 +62,6 @@ def _add_models(place: Place, upstream: str, providers: dict[str, str]) -> None:
     config = yaml.safe_load(place.config.read_text())
     for name, provider in providers.items():
         base = upstream if provider == "anthropic" else f"{upstream}/v1"
-        given = {"model": f"{provider}/minimax-m3", "api_base": base, "api_key": "os.environ/UPSTREAM", "max_retries": 0}
+        given = {"model": f"{provider}/minimax-m3", "api_base": base, "api_key": "os.environ/UPSTREAM"}
         config["model_list"].append({"model_name": name, "litellm_params": given})
     place.config.write_text(yaml.safe_dump(config))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
@@ -139,13 +140,28 @@ def test_it_ends_with_the_command(tmp_path: Path, how: str) -> None:
 @pytest.mark.req("W9")
 def test_the_command_is_the_process_itself_and_has_no_child_that_it_did_not_start(tmp_path: Path) -> None:
     port = free_port()
-    with subprocess.Popen(forwarding(tmp_path / "s", port, ["/bin/cat"]), stdin=-1, stdout=-1) as command:
+    with subprocess.Popen(forwarding(tmp_path / "s", port, ["/bin/cat"]), stdin=-1) as command:
         eventually(lambda: listens(port) and process_name(command.pid) == "cat", what="the command")
         assert [each for each in procfs.table().values() if each.ppid == command.pid] == []
-        assert command.stdin and command.stdout
+        assert command.stdin
         command.stdin.close()
-        assert command.stdout.read() == b"", "nobody else holds the command's output open"
     eventually(lambda: not listens(port), what="the forwarder's end")
+
+
+@pytest.mark.req("W9")
+def test_it_holds_nothing_of_the_commands_files(tmp_path: Path) -> None:
+    """The command closes its output and lives on: whoever reads it must see the end."""
+    ours, theirs = os.pipe()
+    words = forwarding(tmp_path / "s", free_port(), ["/bin/sh", "-c", f"exec >&- {theirs}>&-; read x"])
+    with subprocess.Popen(words, stdin=-1, stdout=-1, pass_fds=[theirs]) as command:
+        os.close(theirs)
+        assert command.stdin and command.stdout
+        for end in (command.stdout.fileno(), ours):
+            assert select.select([end], [], [], 10)[0], "somebody else holds it open"
+            assert os.read(end, 1) == b""
+        assert command.poll() is None
+        command.stdin.close()
+    os.close(ours)
 
 
 def process_name(pid: int) -> str:

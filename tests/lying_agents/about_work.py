@@ -141,6 +141,7 @@ LIES = (
         good_work()
         put("calc.py", "def one():\\n    return 1.0\\n")
         """,
+        reaches=True,
     ),
     Tale(
         "stretches a glob",

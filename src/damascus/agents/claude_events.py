@@ -45,6 +45,8 @@ class Account:
     provider_error: str = ""
     resets_in: float | None = None
     waits_long: bool = False
+    awaits_model: bool = False
+    """It has asked the model, and the answer has not come to its end."""
     version: str = ""
     text: str = ""
 
@@ -120,7 +122,7 @@ class Account:
         elif piece.get("type") == "message_delta" and self.model_calls:
             self._count(next(reversed(self.model_calls)), _table(piece.get("usage")))
         elif piece.get("type") == "message_stop":
-            self.provider_error, self.resets_in = "", None
+            self.provider_error, self.resets_in, self.awaits_model = "", None, False
         return signs
 
     def _said(self, event: Event) -> list[Sign]:
@@ -159,6 +161,7 @@ class Account:
             if block.get("type") == "tool_result":
                 called = str(block.get("tool_use_id"))
                 signs += self._tool_result(called, block, _table(known.get(called, {}).get("permission_decision")))
+        self.awaits_model = True
         return signs
 
     def _tool_result(self, called: str, block: Event, decision: Event) -> list[Sign]:
@@ -184,6 +187,7 @@ class Account:
         match event.get("subtype"):
             case "init":
                 self.version = str(event.get("claude_code_version", ""))
+                self.awaits_model = True
             case "api_retry":
                 self._retries(event)
             case "informational" if event.get("tag") in NO_VERDICT:

@@ -130,6 +130,8 @@ class Session:
     def _unavailable(self, ended: str, facts: GatewayFacts) -> str:
         if ended == "api_errors":
             return self.account.unavailable or facts.last_error or "too many API errors in a row"
+        if ended == "idle" and self.account.awaits_model:
+            return "no answer came from the model"
         return "" if ended else self.account.unavailable
 
     def _report(self, path: Path) -> Report | None:

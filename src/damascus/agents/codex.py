@@ -24,11 +24,11 @@ class CodexAgent(HeadlessAgent):
 
     name = "codex"
 
-    def configured(self, model: Model, step: Surroundings) -> Mapping[str, str]:
-        (step.config / "config.toml").write_text(config(model), encoding="utf-8")
+    def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
+        (step.config / "config.toml").write_text(config(model, workspace), encoding="utf-8")
         return {"CODEX_HOME": str(step.config), KEY: model.key}
 
-    def words(self, model: Model, step: Surroundings) -> list[str]:
+    def words(self, model: Model) -> list[str]:
         return [
             "exec", "--json", "--color", "never", "--ephemeral", "--ignore-rules", "--skip-git-repo-check",
             "--dangerously-bypass-approvals-and-sandbox", "-",
@@ -38,10 +38,13 @@ class CodexAgent(HeadlessAgent):
         return CodexReader(workspace)
 
 
-def config(model: Model) -> str:
-    """config.toml; JSON's strings are TOML's, too."""
+def config(model: Model, workspace: Path) -> str:
+    """config.toml; JSON's strings are TOML's, too. Without approvals it would trust any project, and run what the
+    project's own configuration says."""
     name, url = (json.dumps(each, ensure_ascii=False) for each in (model.name, model.url))
     features = "\n".join(f"{each} = false" for each in OFF)
+    folders = dict.fromkeys((str(workspace), str(workspace.resolve())))
+    projects = "\n".join(f'{json.dumps(each)} = {{ trust_level = "untrusted" }}' for each in folders)
     return f"""\
 model = {name}
 model_provider = "damascus"
@@ -73,6 +76,9 @@ persistence = "none"
 
 [features]
 {features}
+
+[projects]
+{projects}
 """
 
 

@@ -121,15 +121,20 @@ class Exchange(BaseHTTPRequestHandler):
         length = answer.headers.get("content-length")
         left = int(length) if length else -1
         chunked = self._head(answer, length)
-        reader = self._reader(answer)
+        reader, whole = self._reader(answer), False
         for piece in answer.iter_raw():
             left -= len(piece)
-            self.server.ledger.used(reader.heard(piece, last=left == 0))
+            whole = left == 0
+            self._count(reader, piece, last=whole)
             self._write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-        self.server.ledger.used(reader.heard(b"", last=True))
-        if self.route in MODEL_CALLS:
-            self.server.ledger.failed(*reader.error) if reader.error else self.server.ledger.succeeded()
+        if not whole:
+            self._count(reader, b"", last=True)
         self._write(b"0\r\n\r\n" if chunked else b"")
+
+    def _count(self, reader: AnswerReader, piece: bytes, *, last: bool) -> None:
+        self.server.ledger.used(reader.heard(piece, last=last))
+        if last and self.route in MODEL_CALLS:
+            self.server.ledger.failed(*reader.error) if reader.error else self.server.ledger.succeeded()
 
     def _reader(self, answer: httpx.Response) -> AnswerReader:
         readable = self.route in MODEL_CALLS and "content-encoding" not in answer.headers

@@ -63,11 +63,11 @@ class HeadlessAgent(ABC):
         self._patience = patience or Patience()
 
     @abstractmethod
-    def configured(self, model: Model, step: Surroundings) -> Mapping[str, str]:
+    def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
         """Write the program's own configuration; the variables that lead it there."""
 
     @abstractmethod
-    def words(self, model: Model, step: Surroundings) -> list[str]:
+    def words(self, model: Model) -> list[str]:
         """The command's arguments. The prompt comes on its stdin."""
 
     @abstractmethod
@@ -101,10 +101,10 @@ class HeadlessAgent(ABC):
     def _start(self, brief: Brief, workspace: Path, session: Session, step: Surroundings, way: Way) -> process.Finished:
         watch, url = session.watch, way.base_url(self._level)
         model = Model(watch.model or DEFAULT_MODEL, f"{url}/v1", way.key, self._patience)
-        env = step.environment(brief, watch, self._start_folder, url) | dict(self.configured(model, step))
+        env = step.environment(brief, watch, self._start_folder, url) | dict(self.configured(model, step, workspace))
         try:
             return process.run(
-                [*way.prefix(self._level), str(self.program), *self.words(model, step)],
+                [*way.prefix(self._level), str(self.program), *self.words(model)],
                 cwd=workspace,
                 env=env,
                 log=step.stream,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx
 
-from damascus.agents.litellm_config import MASTER_KEY, variables
+from damascus.agents.litellm_config import CALLBACK, MASTER_KEY, callback_text, variables
 from damascus.agents.litellm_place import Place, Running
 from damascus.domain.errors import DamascusError
 
@@ -58,6 +58,7 @@ def start(place: Place, port: int, environ: Mapping[str, str]) -> subprocess.Pop
     """In a session of its own; who runs is written down before it is ready, so that it can always be ended."""
     program, env = find_program(environ), environment(place, environ)
     _refuse_taken(port)
+    place.write_private(place.folder / f"{CALLBACK}.py", callback_text())
     argv = [program, "--config", str(place.config), "--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
     handle = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -80,9 +81,7 @@ def _refuse_taken(port: int) -> None:
             raise DamascusError(f"port {port} can't be used: {err.strerror}. Choose another: --port N") from None
 
 
-def wait_until_ready(
-    started: subprocess.Popen[bytes], place: Place, url: str, tick: Callable[[float], None]
-) -> float:
+def wait_until_ready(started: subprocess.Popen[bytes], place: Place, url: str, tick: Callable[[float], None]) -> float:
     """Seconds that it took; `tick` is told of them meanwhile."""
     begun = time.monotonic()
     with httpx.Client(trust_env=False, timeout=2.0) as client:
@@ -110,7 +109,7 @@ def end(running: Running, place: Place) -> None:
                 os.killpg(running.pid, number)
         deadline = time.monotonic() + END_LIMIT
         while running.alive and time.monotonic() < deadline:
-            with suppress(ChildProcessError):
-                os.waitpid(running.pid, os.WNOHANG)
             time.sleep(POLL / 5)
+    with suppress(ChildProcessError):
+        os.waitpid(running.pid, os.WNOHANG)
     place.forget()

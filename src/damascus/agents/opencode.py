@@ -34,7 +34,7 @@ class OpencodeAgent(HeadlessAgent):
 
     name = "opencode"
 
-    def configured(self, model: Model, step: Surroundings) -> Mapping[str, str]:
+    def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
         folder = step.config / "config/opencode"
         (folder / "node_modules").mkdir(parents=True)
         for name, content in (("opencode.json", config(model)), ("package-lock.json", NOTHING_TO_FETCH)):
@@ -42,7 +42,7 @@ class OpencodeAgent(HeadlessAgent):
         folders = {f"XDG_{kind}_HOME": str(step.config / kind.lower()) for kind in ("CONFIG", "DATA", "STATE", "CACHE")}
         return {**folders, **dict.fromkeys(QUIET, "1")}
 
-    def words(self, model: Model, step: Surroundings) -> list[str]:
+    def words(self, model: Model) -> list[str]:
         return ["run", "--format", "json", "--pure", "--title", "damascus", "--model", f"{PROVIDER}/{model.name}"]
 
     def reader(self, workspace: Path) -> Reader:

@@ -137,7 +137,7 @@ def _refuse_second(place: "Place") -> None:
 
 
 def _write(place: "Place", upstream: str, key_variable: str, provider: str, further: list[str]) -> None:
-    from damascus.agents.litellm_config import CALLBACK, ModelSource, callback_text, config_text, model_names
+    from damascus.agents.litellm_config import ModelSource, config_text, model_names
 
     if not upstream:
         raise UsageError(
@@ -149,26 +149,22 @@ def _write(place: "Place", upstream: str, key_variable: str, provider: str, furt
     if place.config.exists() and place.config.read_text() != text:
         place.config.replace(place.config.with_suffix(".yaml.old"))
     place.write_private(place.config, text)
-    place.write_private(place.folder / f"{CALLBACK}.py", callback_text())
 
 
 def _models() -> "Models":
-    """Of the repository of the current folder; outside of one the defaults."""
+    """Of the project of the current folder; outside of one the defaults."""
     from damascus.domain.config import FILE, parse_config
-    from damascus.git.repository import Repository
 
-    try:
-        file = Repository.discover(Path.cwd()).top / FILE
-    except DamascusError:
-        return parse_config("", os.environ).models
-    return parse_config(file.read_text("utf-8") if file.is_file() else "", os.environ).models
+    here = Path.cwd()
+    file = next((folder / FILE for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
+    return parse_config(file.read_text("utf-8") if file else "", os.environ).models
 
 
 def _start(place: "Place", port: int, *, detach: bool) -> None:
     from damascus.agents import litellm_process
     from damascus.agents.litellm_place import Running
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     url, waiting = f"http://127.0.0.1:{port}", _Waiting()
     started = litellm_process.start(place, port, os.environ)
     running = Running.of(started.pid, url)
@@ -187,6 +183,7 @@ def _start(place: "Place", port: int, *, detach: bool) -> None:
     finally:
         if not left_running:
             litellm_process.end(running, place)
+        signal.signal(signal.SIGTERM, before)
 
 
 def _told(place: "Place", running: "Running", seconds: float, *, detach: bool) -> None:

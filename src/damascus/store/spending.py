@@ -148,14 +148,15 @@ def _pair(amounts: tuple[int, int | None] | None) -> dict[str, float | None] | N
 
 
 def cost(db: Database, project: ProjectRow, counts: Mapping[str, int]) -> Cost:
-    """Two statements, the second only where anything was spent. `counts` are those of views.Snapshot."""
+    """One statement, further ones only where anything was spent. `counts` are those of views.Snapshot."""
     row = db.one("spend_project", project=project.id)
     assert row is not None
     merged = db.all("spend_merged", project=project.id, limit=RECENT) if row["tokens"] else []
+    unpriced = db.all("spend_unpriced", project=project.id) if row["unpriced_tokens"] else []
     return Cost(
         tokens=row["tokens"],
         microdollars=row["microdollars"] or 0,
-        unpriced=tuple(row["unpriced"]),
+        unpriced=tuple(each["model"] for each in unpriced),
         unpriced_tokens=row["unpriced_tokens"],
         merged=tuple((each["tokens"], each["microdollars"]) for each in merged),
         open_stories=sum(counts.get(what, 0) for what in ("ready", "leased", "waiting", "blocked")),

@@ -1,5 +1,4 @@
--- One walk along one index. What has no price is told by its model.
+-- One walk along one index.
 SELECT coalesce(sum(tokens), 0)::bigint AS tokens, sum(microdollars)::bigint AS microdollars,
-       coalesce(sum(tokens) FILTER (WHERE microdollars IS NULL), 0)::bigint AS unpriced_tokens,
-       coalesce(array_agg(DISTINCT model) FILTER (WHERE microdollars IS NULL AND tokens > 0), '{}') AS unpriced
+       coalesce(sum(tokens) FILTER (WHERE microdollars IS NULL), 0)::bigint AS unpriced_tokens
   FROM spending WHERE project_id = %(project)s::bigint
