@@ -93,7 +93,7 @@ class Bench:
         runs = self.folder / "runs"
         given: dict[str, object] = {
             "prompt": "Do it.", "brief_file": runs / "brief.json", "report_file": runs / "report.json",
-            "transcript": runs / "transcript.txt", "timeout": 60.0, "stopping": self.stop.is_set,
+            "transcript": runs / "transcript.txt", "timeout": 120.0, "stopping": self.stop.is_set,
             "started": lambda _: None, "overseer": self.overseer, **more,
         }  # fmt: skip
         return self.agent(server.url).run(a_brief(), self.workspace, Watch(**given))  # type: ignore[arg-type]

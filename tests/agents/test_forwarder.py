@@ -152,7 +152,8 @@ def test_the_command_is_the_process_itself_and_has_no_child_that_it_did_not_star
 def test_it_holds_nothing_of_the_commands_files(tmp_path: Path) -> None:
     """The command closes its output and lives on: whoever reads it must see the end."""
     ours, theirs = os.pipe()
-    words = forwarding(tmp_path / "s", free_port(), ["/bin/sh", "-c", f"exec >&- {theirs}>&-; read x"])
+    closes = f"import os; os.close(1); os.close({theirs}); os.read(0, 1)"
+    words = forwarding(tmp_path / "s", free_port(), [PYTHON, "-I", "-S", "-c", closes])
     with subprocess.Popen(words, stdin=-1, stdout=-1, pass_fds=[theirs]) as command:
         os.close(theirs)
         assert command.stdin and command.stdout

@@ -81,7 +81,9 @@ class TellsItsExitCode:
 
 
 class AgentContract:
-    """Subclass with a fixture `make`."""
+    """Subclass with a fixture `make`. `limit`: seconds that a run of this agent may take on a busy machine."""
+
+    limit = 20.0
 
     @pytest.fixture
     def workspace(self, tmp_path: Path) -> Path:
@@ -95,7 +97,7 @@ class AgentContract:
         def act(
             behaviour: Behaviour,
             prompt: str = "Do it.",
-            timeout: float = 20.0,
+            timeout: float = self.limit,
             stopping: Callable[[], bool] = never,
         ) -> AgentRun:
             runs = tmp_path / "runs"

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +12,11 @@ import pytest
 
 from damascus.agents.command import CommandAgent
 from damascus.agents.scripted import ScriptedAgent
-from damascus.domain.ports import Agent
+from damascus.domain.ports import Agent, AgentRun
 from tests.claude_code import Bench
 from tests.contracts.agent_contract import AgentContract, Behaviour, Make, TellsItsExitCode
+from tests.headless_agents import CODEX, OPENCODE, Kind
+from tests.headless_agents import Bench as HeadlessBench
 from tests.model_server import Block, ModelServer, call, say
 
 PROGRAM = """
@@ -80,14 +82,53 @@ class TestClaude(AgentContract):
             yield make
 
 
-def turns(behaviour: Behaviour, folder: Path) -> Iterator[list[Block]]:
-    commands = [f"rm {shlex.quote(path)}" for path in behaviour.delete]
+class Headless(AgentContract):
+    """A real program without hooks; what it does is in the script of its model."""
+
+    kind: Kind
+
+    @pytest.fixture
+    def make(self) -> Iterator[Make]:
+        with ExitStack() as stack:
+
+            def make(behaviour: Behaviour, folder: Path) -> Agent:
+                folder.mkdir(exist_ok=True)
+                work = [[self.kind.shell(command)] for command in commands(behaviour, folder)]
+                work += [[self.kind.write(path, content)] for path, content in behaviour.write.items()]
+                server = stack.enter_context(ModelServer([*work, [say(behaviour.say or "done")]]))
+                return HeadlessBench(folder, self.kind).agent(server.url)
+
+            yield make
+
+
+class TestCodex(Headless):
+    kind = CODEX
+
+
+class TestOpencode(Headless):
+    """It takes seconds to start: one junk report stands for all."""
+
+    kind = OPENCODE
+    limit = 120.0
+
+    @pytest.mark.parametrize("junk", ["{"])
+    def test_a_junk_report_is_no_report(self, act: Callable[..., AgentRun], junk: str) -> None:
+        super().test_a_junk_report_is_no_report(act, junk)
+
+
+def commands(behaviour: Behaviour, folder: Path) -> list[str]:
+    """What the behaviour comes to in a shell, but for its writes."""
+    found = [f"rm {shlex.quote(path)}" for path in behaviour.delete]
     if behaviour.seconds:
-        commands.insert(0, f"sleep {behaviour.seconds}")
+        found.insert(0, f"sleep {behaviour.seconds}")
     if behaviour.report is not None:
         (folder / "report").write_text(behaviour.report)
-        commands.append(f'cp {shlex.quote(str(folder / "report"))} "$DAMASCUS_REPORT"')
-    for command in commands:
+        found.append(f'cp {shlex.quote(str(folder / "report"))} "$DAMASCUS_REPORT"')
+    return found
+
+
+def turns(behaviour: Behaviour, folder: Path) -> Iterator[list[Block]]:
+    for command in commands(behaviour, folder):
         yield [call("Bash", command=command, description="work")]
     for path, content in behaviour.write.items():
         yield [call("Write", file_path=path, content=content)]

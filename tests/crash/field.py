@@ -5,31 +5,37 @@ import multiprocessing
 import os
 import shlex
 import signal
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from damascus.system import procfs
 from tests.crash.worker_process import Act, Orders, main, sleep_file
 from tests.waiting import eventually
 from tests.yard import CONFIG, Yard, story
 
 AGENT = """\
-log={log}
-echo "start $DAMASCUS_ROLE $$" >> $log
+log=$HOME/agent.log
+signs=$1
+echo "start $DAMASCUS_ROLE" >> $log
 name=$(basename "$PWD")
 if [ "$DAMASCUS_ROLE" = spec-refiner ]; then
     {before}
-    cp {folder}/refined-$name.md "$(dirname "$DAMASCUS_BRIEF")/spec.md"
+    cp $signs/refined-$name.md "$(sed -n 's/^ *"artifacts": "\\([^"]*\\)".*/\\1/p' "$DAMASCUS_BRIEF")/spec.md"
 else
     mkdir -p tests
     printf '# REQ-001\\ntest "$(sh %s.sh)" = "hello %s"\\n' "$name" "$name" > tests/test_$name.sh
     {before}
     echo "echo hello $name" > $name.sh
 fi
-echo "end $DAMASCUS_ROLE $$" >> $log
+echo "end $DAMASCUS_ROLE" >> $log
 """
+"""It tells by a file in its HOME, and is told by files in a folder that its command names: more it can't reach."""
+WAITING = 'echo "waits $DAMASCUS_ROLE" >> $log\n while ! test -e $signs/go; do sleep 0.02; done'
+"""Between its test and its code it waits until `let_go`."""
 ROUGH = "---\nstory: {name}\ntitle: Story {name}\n---\nSomething is wanted.\n"
 
 
@@ -56,26 +62,22 @@ class Field:
         self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=config)
         self.url = url
         self.folder = folder
-        self.agent_log = folder / "agent.log"
+        self.signs = folder / "signs"
+        self.signs.mkdir()
         self.agent = self.make_agent(before)
         self.processes: list[WorkerProcess] = []
 
     def make_agent(self, before: str = "", name: str = "agent") -> str:
         """An instant agent as a shell script; `before` runs between its test and its code."""
         path = self.folder / f"{name}.sh"
-        given = {
-            "log": shlex.quote(str(self.agent_log)),
-            "folder": shlex.quote(str(self.folder)),
-            "before": before or ":",
-        }
-        path.write_text(AGENT.format(**given))
-        return f"sh {path}"
+        path.write_text(AGENT.format(before=before or ":"))
+        return shlex.join(["sh", str(path), str(self.signs)])
 
     def add(self, *names: str, rough: bool = False, **parts: Any) -> None:
         for name in names:
             whole = shell_story(name, **parts)
             if rough:
-                (self.folder / f"refined-{name}.md").write_text(whole)
+                (self.signs / f"refined-{name}.md").write_text(whole)
             self.yard.add(ROUGH.format(name=name) if rough else whole, rough=rough)
 
     # ── workers ───────────────────────────────────────────────────────────────────────────────────────
@@ -107,9 +109,23 @@ class Field:
 
     # ── what happened ─────────────────────────────────────────────────────────────────────────────────
 
+    def let_go(self) -> None:
+        """Agents that wait for it go on."""
+        (self.signs / "go").touch()
+
+    def agents_told(self) -> str:
+        logs = sorted(self.yard.project.folder.glob("homes/*/agent.log"))
+        return "".join(path.read_text() for path in logs)
+
     def agent_lines(self, word: str, role: str = "code-implementer") -> int:
-        lines = self.agent_log.read_text().splitlines() if self.agent_log.exists() else []
-        return sum(line.startswith(f"{word} {role} ") for line in lines)
+        return sum(line == f"{word} {role}" for line in self.agents_told().splitlines())
+
+    def agent_waits(self, role: str = "code-implementer") -> "Agents":
+        """The agent, once it has written its test and waits."""
+        eventually(lambda: self.agent_lines("waits", role), 30, "the agent to wait")
+        found = Agents.of(self.yard.project.folder)
+        assert found.running()
+        return found
 
     def pulls(self) -> list[dict[str, Any]]:
         """Every pull request of the local forge, as its refs have it."""
@@ -123,6 +139,23 @@ class Field:
     def commits_on_main(self, name: str) -> list[str]:
         uuid = self.yard.item(name)["uuid"]
         return self.yard.git("log", "--format=%H", f"--grep=Damascus-Item: {uuid}", "main").split()
+
+
+@dataclass(frozen=True)
+class Agents:
+    """Every process of the agents that were at work when it was looked, as seen from outside of their cages."""
+
+    processes: frozenset[tuple[int, int]]
+
+    @classmethod
+    def of(cls, project: Path) -> "Agents":
+        mark = b"\0HOME=" + os.fsencode(project / "homes")
+        found = {each for each in procfs.table().values() if mark in b"\0" + procfs.environment(each.pid)}
+        return cls(frozenset((each.pid, each.start) for each in found))
+
+    def running(self) -> bool:
+        now = (procfs.process(pid) for pid, _ in self.processes)
+        return any(each and (each.pid, each.start) in self.processes and not each.zombie for each in now)
 
 
 class WorkerProcess:

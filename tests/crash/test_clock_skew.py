@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from tests.crash.conftest import Fields
-from tests.crash.field import Field
+from tests.crash.field import WAITING
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
@@ -42,26 +42,21 @@ def test_neither_early_nor_late(fields: Fields, skew: float) -> None:
 @pytest.mark.parametrize("skew", SKEWS)
 def test_a_healthy_worker_is_left_alone_whatever_its_clock_says(fields: Fields, skew: float) -> None:
     field = fields(limits=LEASE)
-    go = field.folder / "go"
-    waiting = field.make_agent(f'echo "waits x" >> $log\n while ! test -e {go}; do sleep 0.02; done', "waiting")
+    waiting = field.make_agent(WAITING, "waiting")
     field.add("S-1")
     worker = field.start(agent=waiting, skew=skew)
-    eventually(lambda: "waits" in read(field), 30, "the agent to wait")
+    field.agent_waits()
     right = field.start(agent=waiting)
     outlived = (
         "SELECT 1 FROM leases WHERE acquired_at < clock_timestamp() - interval '5 s' AND expires_at > clock_timestamp()"
     )
     eventually(lambda: field.yard.query(outlived), 30, "a lease that is renewed beyond three terms")
 
-    go.touch()
+    field.let_go()
     for each in (worker, right):
         assert each.end() == 0, each.told()
     assert not field.yard.events("S-1", "item.rescued")
     check_landed_once(field, "S-1")
-
-
-def read(field: Field) -> str:
-    return field.agent_log.read_text() if field.agent_log.exists() else ""
 
 
 @pytest.mark.req("T2", "D20")

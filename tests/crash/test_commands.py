@@ -1,7 +1,6 @@
 """A person's command against a running worker: the fence grows, the worker's next write is refused (D20)."""
 
 import signal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,12 +8,11 @@ import pytest
 from damascus.domain.errors import DamascusError
 from damascus.store import people
 from tests.crash.conftest import Fields
-from tests.crash.field import Field, WorkerProcess
+from tests.crash.field import WAITING, Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
 
-WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'
 QUICK = "lease_seconds = 2.0\nheartbeat_seconds = 0.2\n"
 HELD_AT = ("implement:after_effect", "push:after_intent", "propose:after_effect", "settle:before")
 
@@ -109,14 +107,13 @@ def test_cancel_ends_the_agent_and_its_slot_is_free(fields: Fields) -> None:
     """Nobody waits for what it would write: not twenty minutes, one heartbeat."""
     field = fields(limits=QUICK)
     field.add("S-1")
-    waiting = field.make_agent(WAITING.format(go=field.folder / "go"), "waiting")
+    waiting = field.make_agent(WAITING, "waiting")
     worker = field.start(agent=waiting)
-    eventually(lambda: field.agent_lines("waits"), 30, "the agent to wait")
-    agent = int(field.agent_log.read_text().split("waits ")[-1].split()[1])
+    agent = field.agent_waits()
 
     people.cancel(field.yard.db, field.yard.row.id, "S-1")
 
-    eventually(lambda: not Path(f"/proc/{agent}").exists(), 10, "the agent to be ended")
+    eventually(lambda: not agent.running(), 10, "the agent to be ended")
     assert worker.end() == 0, worker.told()
     assert field.agent_lines("end") == 0
     check_invariants(field)
@@ -127,8 +124,7 @@ def test_a_worker_that_claims_its_own_retried_story_again_keeps_that_lease(field
     """The slot that lost the story ends later than the new one begins; it must not let go of the new lease."""
     field = fields(limits=QUICK)
     field.add("S-1")
-    go = field.folder / "go"
-    worker = field.start(agent=field.make_agent(WAITING.format(go=go), "waiting"), slots=2)
+    worker = field.start(agent=field.make_agent(WAITING, "waiting"), slots=2)
     eventually(lambda: field.agent_lines("waits"), 30, "the agent to wait")
 
     people.retry(field.yard.db, field.yard.row.id, "S-1")
@@ -137,7 +133,7 @@ def test_a_worker_that_claims_its_own_retried_story_again_keeps_that_lease(field
     eventually(lambda: field.yard.query(
         "SELECT 1 FROM leases WHERE acquired_at < clock_timestamp() - interval '3 s' AND expires_at > clock_timestamp()"
     ), 10, "a lease that outlives its first term")  # fmt: skip
-    go.touch()
+    field.let_go()
     assert worker.end() == 0, worker.told()
     assert row(field)["phase"] == "done"
     assert not field.yard.events("S-1", "item.rescued")

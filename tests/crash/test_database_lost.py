@@ -10,12 +10,11 @@ import pytest
 
 from damascus.store.embedded import EmbeddedServer
 from damascus.store.pgprocess import servers_in
-from tests.crash.field import Field, WorkerProcess
+from tests.crash.field import WAITING, Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.waiting import eventually
 
 STORIES = tuple(f"S-{n}" for n in range(1, 7))
-WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'
 LEASE = 4.0
 SHORT = f"lease_seconds = {LEASE}\nheartbeat_seconds = 0.5\n"
 
@@ -92,7 +91,7 @@ def lasts_longer_than_a_lease() -> None:
 def test_an_outage_longer_than_a_lease_ends_no_healthy_work(server: EmbeddedServer, outage: object) -> None:
     """⚑ Two workers, each with an agent at work; each would rescue the other's story if expiry proved anything."""
     assert callable(outage)
-    field = field_on(server, server.url(), WAITING.format(go=server.home / "go"), SHORT)
+    field = field_on(server, server.url(), WAITING, SHORT)
     field.add("S-1", "S-2")
     workers = [field.start(), field.start()]
     eventually(lambda: field.agent_lines("waits") == 2, 30, "both agents to wait")
@@ -101,7 +100,7 @@ def test_an_outage_longer_than_a_lease_ends_no_healthy_work(server: EmbeddedServ
     outage(server)
 
     time_for_a_rescue_has_passed(field)
-    (server.home / "go").touch()
+    field.let_go()
     for worker in workers:
         assert worker.end() == 0, worker.told()
     for name in ("S-1", "S-2"):
@@ -128,7 +127,7 @@ def time_for_a_rescue_has_passed(field: Field) -> None:
 @pytest.mark.slow
 @pytest.mark.req("D20")
 def test_a_worker_without_its_database_still_stops_when_it_is_asked(server: EmbeddedServer) -> None:
-    field = field_on(server, server.url(), WAITING.format(go=server.home / "go"))
+    field = field_on(server, server.url(), WAITING)
     field.add("S-1")
     worker = field.start(signals=True)
     eventually(lambda: field.agent_lines("waits"), 30, "the agent to wait")
@@ -138,7 +137,7 @@ def test_a_worker_without_its_database_still_stops_when_it_is_asked(server: Embe
     assert worker.end(10) == 0, worker.told()
 
     server.ensure_running()
-    (server.home / "go").touch()
+    field.let_go()
     field.finish()
     check_landed_once(field, "S-1")
     check_invariants(field)

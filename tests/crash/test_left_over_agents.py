@@ -1,54 +1,36 @@
 """A worker dies or sleeps while its agent runs: the heir ends that agent first, and what it wrote is kept (D4)."""
 
-import os
 import signal
-from pathlib import Path
 
 import pytest
 
 from damascus.domain.ids import StoryId
 from damascus.git.snapshots import Snapshots
 from tests.crash.conftest import Fields
-from tests.crash.field import Field
+from tests.crash.field import WAITING, Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
 
 LEASE = "lease_seconds = 1.0\nheartbeat_seconds = 0.2\n"
-# Between its test and its code the agent waits for a file; it tells of every agent before it that still lives.
-WAITING = """
-for pid in $(sed -n 's/^start [a-z-]* //p' $log); do
-    if [ $pid != $$ ] && kill -0 $pid 2>/dev/null; then echo "alive $pid" >> $log; fi
-done
-echo "waits $DAMASCUS_ROLE $$" >> $log
-while ! test -e {go}; do sleep 0.02; done
-"""
+# It tells if an agent before it, or anything that one started, still has the lock that each takes.
+ALONE = 'exec 9> "$HOME/alone"; flock -n 9 || echo "not alone" >> $log\n'
 
 
 @pytest.fixture
-def field(fields: Fields, tmp_path: Path) -> Field:
-    return fields(limits=LEASE, before=WAITING.format(go=tmp_path / "go"))
-
-
-def agent_waits(field: Field, role: str = "code-implementer") -> int:
-    """The PID of the agent, once it has written its test and waits."""
-    eventually(lambda: field.agent_lines("waits", role), 30, "the agent to wait")
-    return int(field.agent_log.read_text().split("waits ")[-1].split()[1])
-
-
-def let_go(field: Field) -> None:
-    (field.folder.parent / "go").touch()
+def field(fields: Fields) -> Field:
+    return fields(limits=LEASE, before=ALONE + WAITING)
 
 
 @pytest.mark.req("D20", "D4")
 def test_what_a_killed_workers_agent_had_written_is_in_the_snapshot_chain(field: Field) -> None:
     field.add("S-1")
     worker = field.start()
-    agent = agent_waits(field)
+    agent = field.agent_waits()
 
     worker.kill()
-    eventually(lambda: not Path(f"/proc/{agent}").exists(), 10, "the agent to end with its worker")
-    let_go(field)
+    eventually(lambda: not agent.running(), 10, "the agent to end with its worker")
+    field.let_go()
     field.finish()
 
     saved = Snapshots(field.yard.project.mirror).chain(StoryId("S-1"))
@@ -65,14 +47,14 @@ def test_the_agent_of_a_worker_that_sleeps_is_ended_before_the_next_one_starts(f
     field.add("S-1", rough=rough)
     role = "spec-refiner" if rough else "code-implementer"
     zombie = field.start(can_sleep=True)
-    agent = agent_waits(field, role)
+    agent = field.agent_waits(role)
     zombie.fall_asleep()
     heir = field.start()
     eventually(lambda: field.agent_lines("waits", role) == 2, 30, "the heir's agent")
 
-    assert not is_running(agent), "two agents at once"
-    assert "alive" not in field.agent_log.read_text()
-    let_go(field)
+    assert not agent.running(), "two agents at once"
+    assert "not alone" not in field.agents_told()
+    field.let_go()
     assert heir.end() == 0, heir.told()
     zombie.signal(signal.SIGCONT)
     assert zombie.end() == 0, zombie.told()
@@ -85,26 +67,18 @@ def test_a_left_over_agent_is_not_forgotten_when_its_heir_dies_too(field: Field)
     """The heir's own intent must not wipe out which process the first one left."""
     field.add("S-1")
     zombie = field.start(can_sleep=True)
-    agent = agent_waits(field)
+    agent = field.agent_waits()
     zombie.fall_asleep()
     field.killed(Act("implement:after_intent"))
-    assert is_running(agent), "this proves nothing: the agent is gone already"
+    assert agent.running(), "this proves nothing: the agent is gone already"
 
     heir = field.start()
     eventually(lambda: field.agent_lines("waits") == 2, 30, "the heir's agent")
 
-    assert not is_running(agent), "two agents at once"
-    assert "alive" not in field.agent_log.read_text()
-    let_go(field)
+    assert not agent.running(), "two agents at once"
+    assert "not alone" not in field.agents_told()
+    field.let_go()
     assert heir.end() == 0, heir.told()
     zombie.kill()
     check_landed_once(field, "S-1")
     check_invariants(field)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"

@@ -13,7 +13,7 @@ ROUGH = "---\nstory: S-1\ntitle: Story S-1\nscope: [elsewhere.sh]\n---\nSomethin
 
 @pytest.mark.req("D20", "D19")
 def test_the_scope_of_the_refined_spec_is_the_one_that_is_held(field: Field) -> None:
-    (field.folder / "refined-S-1.md").write_text(shell_story("S-1"))
+    (field.signs / "refined-S-1.md").write_text(shell_story("S-1"))
     field.yard.add(ROUGH, rough=True)
     worker = field.start(Act("prepare:before", "stop"))
     worker.wait_stopped()

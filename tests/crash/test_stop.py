@@ -3,18 +3,16 @@
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from damascus.domain.ids import StoryId
 from damascus.git.snapshots import Snapshots
 from tests.crash.conftest import Fields
-from tests.crash.field import Field, WorkerProcess
+from tests.crash.field import WAITING, Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.waiting import eventually
 
-WAITING = 'echo "waits $DAMASCUS_ROLE $$" >> $log\n while ! test -e {go}; do sleep 0.02; done'
 STUBBORN = "trap '' TERM\n"
 LIMIT = 10.0
 
@@ -22,7 +20,7 @@ LIMIT = 10.0
 def at_work(fields: Fields, before: str = "") -> tuple[Field, WorkerProcess]:
     """A worker whose agent has written its test and waits for a file."""
     field = fields()
-    waiting = field.make_agent(before + WAITING.format(go=field.folder / "go"), "waiting")
+    waiting = field.make_agent(before + WAITING, "waiting")
     field.add("S-1")
     worker = field.start(agent=waiting, signals=True)
     eventually(lambda: field.agent_lines("waits"), 30, "the agent to wait")
@@ -68,7 +66,7 @@ def test_an_agent_that_ignores_the_signal_does_not_hold_the_worker_up(fields: Fi
 def test_the_second_signal_ends_it_at_once(fields: Fields) -> None:
     """As a kill would: the next worker of this host rescues at once, the agent ended with its worker."""
     field, worker = at_work(fields, STUBBORN)
-    agent = int(field.agent_log.read_text().split("waits ")[-1].split()[1])
+    agent = field.agent_waits()
 
     worker.signal(signal.SIGTERM)
     eventually(lambda: worker.moments("asked"), 10, "the first signal to be heard")
@@ -77,7 +75,7 @@ def test_the_second_signal_ends_it_at_once(fields: Fields) -> None:
     assert worker.end(3) == 130, worker.told()
 
     assert time.monotonic() - asked < 3
-    eventually(lambda: not Path(f"/proc/{agent}").exists(), 5, "the agent to be gone")
+    eventually(lambda: not agent.running(), 5, "the agent to be gone")
     field.finish()
     check_landed_once(field, "S-1")
     check_invariants(field)

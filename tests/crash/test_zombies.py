@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.crash.conftest import Fields
-from tests.crash.field import Field, WorkerProcess
+from tests.crash.field import WAITING, Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 from tests.waiting import eventually
@@ -172,9 +172,8 @@ def test_a_zombie_can_not_land_when_main_has_moved_on(field: Field) -> None:
 def test_a_zombie_does_not_take_the_workspace_from_under_its_heir(fields: Fields) -> None:
     """It was about to clear what an earlier worker left; its heir's agent is at work there now."""
     field = fields(limits=LEASE)
-    go = field.folder / "go"
     field.add("S-1")
-    waiting = field.make_agent(f"while ! test -e {go}; do sleep 0.02; done", "waiting")
+    waiting = field.make_agent(WAITING, "waiting")
     field.killed(Act("command:implement"), agent=waiting)
     zombie = asleep(field, "workspaces:exists", agent="true")
     heir = field.start(agent=waiting)
@@ -182,7 +181,7 @@ def test_a_zombie_does_not_take_the_workspace_from_under_its_heir(fields: Fields
 
     wakes(zombie)
     eventually(lambda: fenced_out(zombie), 30, "the zombie to give up")
-    go.touch()
+    field.let_go()
     all_end(heir, zombie)
 
     check_landed_once(field, "S-1")

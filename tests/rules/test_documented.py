@@ -13,7 +13,7 @@ from tests.rules.tree import constants, document, documents, sources
 
 FAMILIES = "|".join(sorted({kind.split(".")[0] for kind in EVENTS}))
 EVENT = re.compile(rf"({FAMILIES})\.[a-z_]+")
-NOT_EVENTS = {"ci.jobs", "repo.git"}
+NOT_EVENTS = {"ci.jobs", "repo.git", "item.started", "item.completed"}
 WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget"}
 
 

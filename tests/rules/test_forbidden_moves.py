@@ -12,6 +12,7 @@ import pytest
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, Forge, Job
 from damascus.domain.verdict import Phase
+from damascus.engine import briefs
 from damascus.engine.tools import nothing
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.rules.tree import document
@@ -149,5 +150,9 @@ def test_our_own_words_in_a_prompt_are_few(tmp_path: Path, database_url: str) ->
     agent = Watched(yard, {"one": [good("one")]})
     yard.work(agent)
     [(brief, prompt, _)] = agent.given
-    ours = prompt.replace(brief.spec, "")
-    assert brief.spec in prompt and len(ours.split()) < 150 and len(ours) < 1200
+    ours = [part for part in briefs.parts(brief) if part.name in ("rules", "task")]
+    assert brief.spec in prompt and all(part.text in prompt for part in ours)
+    assert [(part.name, part.tokens <= limit) for part, limit in zip(ours, (100, 200), strict=True)] == [
+        ("rules", True),
+        ("task", True),
+    ]

@@ -58,6 +58,7 @@ class Session:
         self._transcript = transcript
         self._trouble_told = False
         self._ended = ""
+        self._unanswered = False
         self._interrupted_at: float | None = None
 
     def _told(self, event: Mapping[str, Any]) -> None:
@@ -86,6 +87,7 @@ class Session:
         overseen = self._overseer.end() if self.account.result is None else ""
         if self._interrupted_at is None and (why := self._own_reason or overseen or stopped):
             self._ended = why
+            self._unanswered = self.account.awaits_model
             self._interrupted_at = time.monotonic()
             self.conversation.interrupt()
 
@@ -130,7 +132,7 @@ class Session:
     def _unavailable(self, ended: str, facts: GatewayFacts) -> str:
         if ended == "api_errors":
             return self.account.unavailable or facts.last_error or "too many API errors in a row"
-        if ended == "idle" and self.account.awaits_model:
+        if ended == "idle" and self._unanswered:
             return "no answer came from the model"
         return "" if ended else self.account.unavailable
 

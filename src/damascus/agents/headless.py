@@ -19,7 +19,7 @@ from damascus.agents.claude_transcript import Transcript, written_to
 from damascus.agents.command import readable
 from damascus.agents.gateway import GatewayBridge, Way
 from damascus.agents.handover import hand_over
-from damascus.agents.headless_session import Reader, Session
+from damascus.agents.headless_session import FAILED, Reader, Session
 from damascus.agents.surroundings import Surroundings
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
@@ -74,6 +74,10 @@ class HeadlessAgent(ABC):
     def reader(self, workspace: Path) -> Reader:
         """Who understands its events."""
 
+    def refusal(self, workspace: Path) -> str:
+        """Why it must not be started there; "" when it may."""
+        return ""
+
     @property
     def confinement(self) -> str:
         return self._level.value
@@ -87,6 +91,10 @@ class HeadlessAgent(ABC):
         with written_to(watch.transcript, watch.log_limit, watch.env.values()) as transcript:
             transcript.note(f"{self.name} {self.version}, {watch.model or DEFAULT_MODEL}, {self.confinement}")
             transcript.note(watch.prompt)
+            if why := self.refusal(workspace):
+                transcript.note(why)
+                where, tail = str(watch.transcript), transcript.tail
+                return AgentRun(exit_code=FAILED, transcript=where, tail=tail, confinement=self.confinement)
             return self._watched(brief, workspace, watch, transcript)
 
     def _watched(self, brief: Brief, workspace: Path, watch: Watch, transcript: Transcript) -> AgentRun:

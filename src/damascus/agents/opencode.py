@@ -1,9 +1,11 @@
 """opencode as an agent: `opencode run --format json`, its own permissions all granted, inside our sandbox.
 
-It speaks chat completions. Its configuration is written by us; the workspace's own is not read, nor are plugins.
+It speaks chat completions. Its configuration is written by us. Of a workspace with settings of its own it would run the
+plugins within its own process, whatever we tell it, so it is not started there.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +16,7 @@ from damascus.agents.surroundings import Surroundings
 from damascus.domain.ports import Denial
 
 PROVIDER = "damascus"
+SETTINGS = (".opencode", "opencode.json", "opencode.jsonc")
 WITHHELD = ("webfetch", "websearch", "codesearch", "question", "skill")
 """The web and people have no place in a story."""
 WRITING = frozenset({"write", "edit", "patch", "apply_patch", "multiedit"})
@@ -44,6 +47,15 @@ class OpencodeAgent(HeadlessAgent):
 
     def words(self, model: Model) -> list[str]:
         return ["run", "--format", "json", "--pure", "--title", "damascus", "--model", f"{PROVIDER}/{model.name}"]
+
+    def refusal(self, workspace: Path) -> str:
+        found = [name for name in SETTINGS if os.path.lexists(workspace / name)]
+        if not found:
+            return ""
+        return (
+            f"opencode would run what {' and '.join(found)} in the repository says, unchecked. "
+            "Take it out of the repository, or choose another agent with --agent."
+        )
 
     def reader(self, workspace: Path) -> Reader:
         return OpencodeReader(workspace)

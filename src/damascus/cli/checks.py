@@ -40,7 +40,7 @@ def examine(app: "App", *, test: bool) -> Iterator[Check]:
         yield Check("project", "fail", problem)
         return
     yield _settings(project)
-    yield _agent(project)
+    yield _agent(app, project)
     yield _sandbox(project)
     yield _disk(app, project)
     if test:
@@ -101,17 +101,25 @@ def _settings(project: "Project") -> Check:
     return Check("settings", "ok", f"damascus.toml on {main} is valid")
 
 
-def _agent(project: "Project") -> Check:
+def _agent(app: "App", project: "Project") -> Check:
     agent = project.config.agent
-    if not agent.kind:
-        return Check(
-            "agent", "warn",
-            "none is named in damascus.toml. Set kind and command under [agent], or give them to run: "
-            "--agent command --agent-command ./my-agent",
-        )  # fmt: skip
-    if agent.kind != "command":
-        return Check("agent", "ok", agent.kind)
-    return _command_agent(project, agent.command)
+    kind = agent.kind or ("command" if agent.command else "claude")
+    if kind == "command":
+        return _command_agent(project, agent.command)
+    if kind == "scripted":
+        return Check("agent", "ok", kind)
+    return _model_agent(app, project, kind)
+
+
+def _model_agent(app: "App", project: "Project", kind: str) -> Check:
+    """Its program and its way to a model; a project that names its agent needs both, another may name it at `run`."""
+    from damascus.app import Choice, make_agent
+
+    try:
+        agent = make_agent(app, project, Choice(agent=kind))
+    except DamascusError as err:
+        return Check("agent", "fail" if project.config.agent.kind else "warn", f"{kind}: {err}")
+    return Check("agent", "ok", f"{kind}, {agent.confinement}")
 
 
 def _command_agent(project: "Project", command: str) -> Check:

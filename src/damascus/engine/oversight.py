@@ -177,11 +177,19 @@ class Telling:
         self._record_at = 0.0
 
     def __call__(self) -> None:
-        if news := self._overseer.news():
-            self._write(news)
+        self._tell_news()
         if time.monotonic() >= self._record_at:
             self._record_at = time.monotonic() + LOOK
             self._purse.observe()
+
+    def finish(self) -> None:
+        """The agent is gone: all that is left to tell, however short ago something was told."""
+        self._tell_news()
+        self._purse.observe()
+
+    def _tell_news(self) -> None:
+        if news := self._overseer.news():
+            self._write(news)
 
     def _write(self, news: tuple[Event, ...]) -> None:
         item = self._run.item

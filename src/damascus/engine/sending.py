@@ -66,7 +66,7 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
     finally:
         run.tell = nothing
     purse.latest = partial(overseer.usage, done)
-    telling()
+    telling.finish()
     seen = overseer.seen
     return Sent(
         done=done,

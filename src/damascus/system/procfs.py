@@ -79,7 +79,12 @@ def descendants(roots: Container[int], processes: Iterable[Process]) -> list[Pro
 
 def started_with(pid: int, entry: str) -> bool:
     """True when `entry` (NAME=value) was in the environment that the process was started with."""
-    return b"\0" + entry.encode() + b"\0" in b"\0" + _read(f"{PROC}/{pid}/environ") + b"\0"
+    return b"\0" + entry.encode() + b"\0" in b"\0" + environment(pid) + b"\0"
+
+
+def environment(pid: int) -> bytes:
+    """What the process was started with, entry after entry; empty when that is not ours to know."""
+    return _read(f"{PROC}/{pid}/environ")
 
 
 def kill(target: Process, number: int = signal.SIGKILL) -> bool:
