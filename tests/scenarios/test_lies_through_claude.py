@@ -46,7 +46,7 @@ def assert_stopped(scene: Scene, lie: Tale) -> None:
     assert_told(scene, lie)
     lie.after(scene)
     assert_not_landed(scene, scene.first_commit)
-    assert made(scene.yard)["claims"]["subtype"] == "success", "Claude Code itself believed in it"
+    assert made(scene.yard)["exit_code"] == 0, "Claude Code itself believed in it"
 
 
 @pytest.mark.req("D5", "D6", "D7", "W9")

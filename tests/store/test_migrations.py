@@ -122,7 +122,8 @@ def test_a_newer_schema_is_refused_with_the_sentence(db: Database) -> None:
 def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     from damascus.store import migrate as module
 
-    bad = module.Migration(len(module.migrations()) + 1, "bad", "CREATE TABLE half (id int); SELECT no_such_function();")
+    text = "CREATE TABLE half (id int); SELECT no_such_function();"
+    bad = module.Migration(len(module.migrations()) + 1, "bad", text)
     migrate(empty)
     before = dump(empty.url)
     monkeypatch.setattr(module, "migrations", lambda known=module.migrations: [*known(), bad])

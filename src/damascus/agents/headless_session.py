@@ -169,7 +169,7 @@ class Session:
     def _exit_code(self, done: process.Finished) -> int | None:
         if self._ended or done.timed_out:
             return None
-        return done.exit_code
+        return FAILED if done.exit_code == 0 and self._failed(done) else done.exit_code
 
     def _unavailable(self, done: process.Finished, ended: str, facts: GatewayFacts) -> str:
         if ended == "api_errors" or (not ended and self._failed(done) and self.provider.down):

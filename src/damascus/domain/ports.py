@@ -143,8 +143,8 @@ class Overseer(Protocol):
     """Command over a running agent: it is told what is observed and says when to end (W8, W17, W18, X5)."""
 
     def saw(self, sign: str, **facts: object) -> None:
-        """A sign of life or trouble: output, turn, write, usage (usage=Usage), api_error (status, resets_in), api_ok,
-        denied (denial=Denial), accepted (tool), hook_failed."""
+        """A sign of life or trouble: output, turn, write, usage (usage=Usage of one answer),
+        api_error (status, resets_in), api_ok, denied (denial=Denial), accepted (tool), hook_failed."""
         ...
 
     def end(self) -> str:
