@@ -204,9 +204,9 @@ def test_what_a_row_can_not_hold_is_taken_out_of_a_report(run: Run) -> None:
 
 def test_the_registry(tmp_path: Path) -> None:
     setup = Setup("echo hi", start_folder=tmp_path, homes=tmp_path, state=tmp_path)
-    assert sorted(AGENTS) == ["command", "scripted"]
+    assert sorted(AGENTS) == ["claude", "codex", "command", "opencode", "scripted"]
     assert make_agent("command", setup).name == "command"
-    with pytest.raises(UsageError, match="command, scripted"):
+    with pytest.raises(UsageError, match="claude, codex, command, opencode, scripted"):
         make_agent("robot", setup)
     with pytest.raises(UsageError, match="needs a script"):
         make_agent("scripted", replace(setup, command=""))

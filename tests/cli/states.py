@@ -30,6 +30,7 @@ def _worker(yard: Yard, worker: str, slots: int) -> dict[str, Any]:
         "host": worker.split(":", maxsplit=1)[0],
         "pid": int(worker.split(":")[2]),
         "slots": slots,
+        "confinement": "bubblewrap",
     }
 
 

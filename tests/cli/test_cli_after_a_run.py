@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from damascus.system import sandbox
 from tests.cli.conftest import Cli, spec_file
 from tests.yard import Yard, story
 
@@ -78,7 +79,9 @@ def _receipt(cli: Cli, yard: Yard) -> None:
     assert {gate["gate"] for gate in receipt["gates"]} >= {"scope", "secrets", "tests"}
     assert receipt["ci"]["jobs"][0]["state"] == "success"
     assert "reachable from main" in receipt["landing"]["proof"]
-    assert "confinement: unconfined" in receipt["unverified"]
+    level = sandbox.detect().value
+    assert receipt["confinement"] == {step: level for step in ("implement", "red", "verify", "review")}
+    assert [name for name in receipt["unverified"] if name.startswith("confinement")] == []
     assert "landing: not on main" not in receipt["unverified"]
     assert "landing: not on main" in cli("receipt", "S-2").json["unverified"]
 

@@ -74,7 +74,7 @@ def test_json_lists_every_item_with_the_published_keys(yard: Yard, cli: Cli) -> 
 def test_people_see_what_moves_what_needs_them_and_counts_of_the_rest(yard: Yard, cli: Cli) -> None:
     question = a_busy_project(yard)
     told = cli("status").out
-    assert f"main at {yard.main()[:7]} · 1 of 2 slots busy · 1 needs you · agents run unconfined" in told
+    assert f"main at {yard.main()[:7]} · 1 of 2 slots busy · 1 needs you · agents confined by bubblewrap" in told
     assert re.search(rf"^! S-3 .*blocked .*needs you: damascus answer {question} ", told, re.MULTILINE)
     assert re.search(r"^  S-2 .*waits for the files of S-1 \(src/io/csv.py\) ", told, re.MULTILINE)
     assert re.search(r"^  S-6 .* ready  +–  +–$", told, re.MULTILINE)

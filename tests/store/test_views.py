@@ -88,5 +88,6 @@ def test_what_a_later_step_proved_is_no_longer_unverified() -> None:
         {"gate": "tests", "unverified": []},
         {"gate": "red", "unverified": ["red run (refactor)"]},
     ]
-    assert _unverified(gates, "done") == ["confinement: unconfined", "red run (refactor)"]
-    assert "landing: not on main" in _unverified(gates, "build")
+    levels = {"implement": "unconfined", "red": "bubblewrap"}
+    assert _unverified(gates, "done", levels) == ["confinement: implement ran unconfined", "red run (refactor)"]
+    assert "landing: not on main" in _unverified(gates, "build", levels)

@@ -60,8 +60,16 @@ def header(app: "App", project: "Project", snapshot: "Snapshot") -> str:
     parts.append(f"{busy} of {max(slots, busy)} slots busy" if alive else "no worker runs")
     if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
         parts.append(styled(f"{needs} needs you" if needs == 1 else f"{needs} need you", "red"))
-    parts.append("agents run unconfined")
+    if alive:
+        parts.append(_confined({worker.confinement for worker in alive}))
     return " · ".join(parts)
+
+
+def _confined(levels: set[str]) -> str:
+    """The weakest of all workers: one without walls is one too many."""
+    if "unconfined" in levels:
+        return styled("agents run unconfined", "yellow")
+    return f"agents confined by {' and '.join(sorted(levels))}"
 
 
 def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: bool) -> None:

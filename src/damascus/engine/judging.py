@@ -15,6 +15,7 @@ class Judged(BaseModel):
     """What the gates said of one commit."""
 
     commit: str
+    confinement: str = "unconfined"
     results: list[GateResult] = Field(default_factory=list)
 
     @property
@@ -25,9 +26,9 @@ class Judged(BaseModel):
         return next((result for result in self.results if result.gate == gate), None)
 
 
-def judge(gates: Sequence[Gate], candidate: Candidate) -> Judged:
+def judge(run: Run, gates: Sequence[Gate], candidate: Candidate) -> Judged:
     """A gate that raises has not passed: the exception ends the run (lifecycle.perform)."""
-    judged = Judged(commit=candidate.commit)
+    judged = Judged(commit=candidate.commit, confinement=run.tools.level.value)
     for gate in gates:
         result = gate.check(candidate)
         judged.results.append(result)

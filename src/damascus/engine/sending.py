@@ -86,6 +86,7 @@ def private_folder(run: Run) -> Path:
 
 def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
     config = purse.config
+    named = (Path(name).expanduser() for name in config.agent.readable)
     run.artifacts.mkdir(parents=True, exist_ok=True)
     return Watch(
         prompt=briefs.prompt(given),
@@ -99,7 +100,7 @@ def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
         log_limit=config.limits.log_max_mb * 1_000_000,
         model=purse.dispatch.model,
         max_turns=config.agent.max_turns,
-        readable=(run.tools.mirror.path, *map(Path, config.agent.readable)),
+        readable=(run.tools.mirror.path, run.tools.folder / "setup", *named),
     )
 
 

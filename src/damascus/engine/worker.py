@@ -99,6 +99,8 @@ class Worker:
 
     def _register(self) -> None:
         me = {"id": self.id, "host": host_of(self.id), "pid": os.getpid(), "slots": self.pace.slots}
+        agent = self.tools.agent
+        me["confinement"] = agent.confinement if agent else self.tools.level.value
         self.tools.db.do("register_worker", project=self.tools.project.id, **me)
 
     def busy(self) -> int:

@@ -9,7 +9,7 @@ from damascus.store.db import Database, Row
 from damascus.store.projects import ProjectRow
 
 JUDGED = ("red", "verify", "review")
-CONFINEMENT = "confinement: unconfined"
+UNCONFINED = "unconfined"
 
 
 def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
@@ -40,7 +40,8 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "gates": gates,
         "ci": _last(steps, "ci"),
         "landing": _landing(db, row.id, steps),
-        "unverified": _unverified(gates, row.phase),
+        "confinement": (confinement := _confinement(steps)),
+        "unverified": _unverified(gates, row.phase, confinement),
         "steps": [_step(step) for step in steps],
     }
 
@@ -68,13 +69,21 @@ def _landing(db: Database, item: int, steps: list[Row]) -> dict[str, Any] | None
     return {**(step if isinstance(step, dict) else {}), **landed["body"], "at": landed["created_at"]}
 
 
-def _unverified(gates: list[dict[str, Any]], phase: str) -> list[str]:
+def _confinement(steps: list[Row]) -> dict[str, str]:
+    """How each step was confined that ran something an agent could have written, and the agent itself."""
+    shown = (*JUDGED, "implement")
+    outputs = {step["step"]: step["output"] for step in steps if isinstance(step["output"], dict)}
+    return {name: outputs[name].get("confinement", UNCONFINED) for name in outputs if name in shown}
+
+
+def _unverified(gates: list[dict[str, Any]], phase: str, confinement: dict[str, str]) -> list[str]:
     """By name. What a later step proved of the same gate is proved: only each gate's last answer counts."""
     last = {gate["gate"]: gate for gate in gates}
     names = {name for gate in last.values() for name in gate.get("unverified", [])}
     if phase != "done":
         names.add("landing: not on main")
-    return sorted(names | {CONFINEMENT})
+    unconfined = {f"confinement: {step} ran unconfined" for step, level in confinement.items() if level == UNCONFINED}
+    return sorted(names | unconfined)
 
 
 def _step(step: Row) -> dict[str, Any]:

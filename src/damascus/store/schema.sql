@@ -760,7 +760,8 @@ CREATE TABLE public.workers (
     pid integer NOT NULL,
     slots integer NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
-    ended_at timestamp with time zone
+    ended_at timestamp with time zone,
+    confinement text
 );
 
 ALTER TABLE ONLY public.budget_raises

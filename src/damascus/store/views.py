@@ -111,6 +111,7 @@ class Worker:
     host: str
     pid: int
     slots: int
+    confinement: str
     started_at: datetime
     busy: int
     renews: bool | None

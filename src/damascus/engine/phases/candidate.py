@@ -131,7 +131,7 @@ def _verify(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Judged:
     candidate = candidate_of(run, spec, shas, red)
     moved = rebase.commit != made.commit
     again = tuple(gate for gate in run.tools.gates_before if gate.name != "red") if moved else ()
-    return judging.judge((*again, *run.tools.gates_after), candidate)
+    return judging.judge(run, (*again, *run.tools.gates_after), candidate)
 
 
 def _red_of_earlier_run(run: Run) -> Judged | None:

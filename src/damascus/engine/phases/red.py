@@ -16,7 +16,7 @@ from damascus.engine.sending import passed_on
 
 def prove_red(run: Run, spec: Spec, made: Made) -> Judged:
     """Scope, secrets, weakened tests, and the proof that the new tests fail without the code (D7)."""
-    return run.local("red", Judged, lambda: judging.judge(run.tools.gates_before, candidate(run, spec, made)))
+    return run.local("red", Judged, lambda: judging.judge(run, run.tools.gates_before, candidate(run, spec, made)))
 
 
 def candidate(run: Run, spec: Spec, made: Made) -> Candidate:

@@ -70,4 +70,4 @@ def _judge(run: Run, head: Sha) -> Judged:
     shas = (head, run.tools.mirror.tree(head), base)
     candidate = candidate_of(run, spec, shas, Judged.model_validate(red) if red else None)
     gates = tuple(gate for gate in run.tools.gates_before if gate.name == "scope")
-    return judging.judge((*gates, *run.tools.gates_after), candidate)
+    return judging.judge(run, (*gates, *run.tools.gates_after), candidate)
