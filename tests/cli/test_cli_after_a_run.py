@@ -59,6 +59,9 @@ def _show(cli: Cli, yard: Yard) -> None:
         assert f"  {step} " in told, step
     assert "damascus receipt S-1" in told
     whole = cli("show", "S-1", "--json").json
+    came = whole["returned"]
+    assert came["files_created"] and came["tests_added"] and came["ci"]["sha"] == yard.main()
+    assert f"returned   {came['summary']}" in told and "CI " in came["summary"]
     assert whole["spec"].startswith("---\nstory: S-1") and whole["steps"][0]["step"] == "prepare"
     assert "question" in cli("show", "S-2").out
 

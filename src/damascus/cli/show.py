@@ -10,6 +10,7 @@ from damascus.cli.say import next_step, say, table, wrapped
 
 if TYPE_CHECKING:
     from damascus.app import Project
+    from damascus.engine.returned import Returned
     from damascus.store.db import Row
     from damascus.store.views import StoryRow
 
@@ -31,16 +32,33 @@ def show(
     whole = views.whole_row(db, project.row, story)
     steps, issues = views.journal(db, row.id), views.issues(db, row.id)
     spent = spending.of_story(db, row.id)
+    came = _returned(project, row, whole, steps)
     if as_json:
-        print_json({**_published(row, whole, steps, issues), "cost": of_story(spent), "dispatches": spent})
+        more = {"cost": of_story(spent), "dispatches": spent, "returned": came.model_dump() if came else None}
+        print_json({**_published(row, whole, steps, issues), **more})
         return
     say(f"{row.story_id}  {row.title}")
     _say_facts(row, whole, project)
+    if came is not None:
+        say(f"  {'returned':<10} {came.summary}")
     say(f"  {'cost':<10} {story_line(spent)}")
     _say_feedback(row)
     _say_issues(issues)
     _say_steps(row, steps)
     next_step(f"damascus why {row.story_id}, damascus logs {row.story_id}, damascus receipt {row.story_id}")
+
+
+def _returned(project: "Project", row: "StoryRow", whole: "Row", steps: "list[Row]") -> "Returned | None":
+    """What the worker came back with, by git's and CI's word (W12); None while there is no candidate."""
+    from damascus.domain.ids import Sha
+    from damascus.domain.ports import CiRun
+    from damascus.engine.returned import returned
+
+    if not whole["candidate"] or not row.base_commit:
+        return None
+    said = [step["output"] for step in steps if step["step"] == "ci" and step["status"] == "done"]
+    ci = CiRun.model_validate(said[-1]) if said else None
+    return returned(project.mirror, Sha(row.base_commit), Sha(whole["candidate"]), ci, project.config.test.patterns)
 
 
 def _published(row: "StoryRow", whole: "Row", steps: "list[Row]", issues: "list[Row]") -> dict[str, Any]:

@@ -172,8 +172,6 @@ FILE = "damascus.toml"
 NOT_FROM_ENVIRONMENT = {"gates", "ci", "test"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
-TABLES = {("models", "roles"), ("models", "prices")}
-"""Keys that hold tables: no variable can say one."""
 
 
 def variable(section: str, key: str) -> str | None:
