@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ import pytest
 
 from damascus.agents import forwarder
 from damascus.agents.gateway import INSIDE, GatewayBridge, Way
-from damascus.system import procfs
+from damascus.system import bubblewrap, procfs
 from damascus.system.process import run
 from damascus.system.sandbox import Cage, Level, detect
 from tests.agents.upstream import Gateway, Talk, free_port
@@ -38,14 +37,12 @@ print(json.dumps({"model": said(inside), "other": other, "links": links, "enviro
 
 
 def bwrap(way: Way, command: Sequence[str], *further: str) -> list[str]:
-    program = shutil.which("bwrap")
-    if not program:
-        pytest.skip("bubblewrap is missing: apt-get install bubblewrap")
+    program = next(form.program for form in bubblewrap.forms())
     shown = [word for path in ("/usr", "/lib", "/lib64", "/bin", *map(str, way.reads)) for word in
              ("--ro-bind-try", path, path)]  # fmt: skip
     alone = ["--unshare-user", "--unshare-pid", "--unshare-net", "--die-with-parent", "--new-session", "--clearenv"]
     made = ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--bind", str(way.socket), str(way.socket)]
-    return [program, *alone, *shown, *made, *further, "--", *way.prefix(Level.BUBBLEWRAP), *command]
+    return [program, *alone, *made, *shown, *further, "--", *way.prefix(Level.BUBBLEWRAP), *command]
 
 
 @pytest.mark.req("D5", "W9")

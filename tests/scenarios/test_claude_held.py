@@ -3,11 +3,10 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -190,37 +189,21 @@ def test_the_last_turn_is_the_end_and_an_attempt(scenario: Scenario) -> None:
 # ── a hook that is killed ─────────────────────────────────────────────────────────────────────────────
 
 
-def scanners() -> Iterator[int]:
-    """The processes of this worker that scan writes, by pid."""
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes()
-            parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if b"damascus.scanning.scan" in words and b"quick" in words and int(parent) == os.getpid():
-            yield int(folder.name)
+class Killed(Scanner):
+    """As soon as the agent has asked its model, each scanner process is killed before it can answer."""
 
+    def __init__(self, model: ModelServer) -> None:
+        super().__init__(quick=True)
+        self._model = model
+        self.gone: set[int] = set()
 
-@contextmanager
-def killed(model: ModelServer) -> Iterator[list[int]]:
-    """As soon as the agent has asked its model, every scanner of writes is killed before it can answer."""
-    over, gone = threading.Event(), list[int]()
-
-    def kill() -> None:
-        while not over.wait(0.01):
-            for pid in scanners() if model.asked else ():
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-                gone.append(pid)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    try:
-        yield gone
-    finally:
-        over.set()
-        thread.join()
+    def _connected(self) -> socket.socket:
+        connected = super()._connected()
+        if self._model.asked and self._child is not None:
+            os.kill(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+            self.gone.add(self._child.pid)
+        return connected
 
 
 @pytest.mark.req("A10", "W9")
@@ -229,10 +212,11 @@ def test_while_the_scanner_is_killed_nothing_is_written(scenario: Scenario) -> N
     yard.add(story(STORY), budget=1)
     tries = [writes(yard, CODE, RIGHT), runs(f"echo > {CODE}"), writes(yard, TEST, ASKS), say("done")]
     scenario.model.script = [[each] for each in tries]
-    with killed(scenario.model) as gone:
-        item = scenario.work()
+    scanner = Killed(scenario.model)
+    item = scenario.work(scanner)
+    scanner.close()
 
-    assert len(set(gone)) >= 3, "each was killed, and so was the one in its place"
+    assert len(scanner.gone) >= 3, "each was killed, and so was the one in its place"
     assert (item["phase"], item["last_verdict"]) == ("blocked", "nothing_changed")
     assert [(entry.tool, entry.verdict, entry.check) for entry in logged(yard)] == [
         ("Write", "refused", "secret"), ("Bash", "refused", "secret"), ("Write", "refused", "secret"),
