@@ -17,6 +17,7 @@ from damascus.domain.errors import DamascusError, UsageError
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from damascus.agents.gateway import GatewayBridge
     from damascus.domain.config import Config
     from damascus.domain.ids import Sha
     from damascus.domain.ports import Agent
@@ -210,6 +211,8 @@ def make_tools(
     boundary: Callable[[str, str], None],
 ) -> "Tools":
     """Wire adapters, git and store together for one project."""
+    from concurrent.futures import ThreadPoolExecutor
+
     from damascus.domain.config import FILE, Config, parse_config
     from damascus.domain.failures import CallRetry
     from damascus.domain.ids import Sha
@@ -217,7 +220,7 @@ def make_tools(
     from damascus.engine.tools import Tools
     from damascus.forges import FORGES
     from damascus.gates import gates
-    from damascus.gates.evidence import CleanRunner
+    from damascus.gates.evidence import CleanRunner, remove
     from damascus.git.setup import WorkspaceSetup
     from damascus.git.snapshots import Snapshots
     from damascus.git.workspaces import Workspaces
@@ -249,7 +252,15 @@ def make_tools(
 
     log_limit = project.config.limits.log_max_mb * 1_000_000
     checkouts = project.folder / "checkouts"
-    runner = CleanRunner(mirror, checkouts, prepare, stopping, log_limit, sandbox=level, readable=(made,), ports=ports)
+    sweeper = ThreadPoolExecutor(1, thread_name_prefix="sweeper")
+
+    def behind(folder: Path) -> object:
+        """Whoever lands next must not wait for a disk; what is left at the end is the reaper's."""
+        return sweeper.submit(remove, folder)
+
+    runner = CleanRunner(
+        mirror, checkouts, prepare, stopping, log_limit, sandbox=level, readable=(made,), ports=ports, sweep=behind
+    )
     forge = FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name)
     judges = gates(runner, mirror, scanner := Scanner())
     calls = project.config.retry
@@ -282,7 +293,11 @@ def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
     """`claude`, unless another is chosen: by flag, by variable, or in main's damascus.toml."""
     from damascus.agents import Setup
     from damascus.agents import make_agent as make
-    from damascus.agents.gateway import GatewayBridge
+
+    def bridge() -> "GatewayBridge":
+        from damascus.agents.gateway import GatewayBridge
+
+        return GatewayBridge.from_environment(app.environ, config.gateway, app.home)
 
     config = project.config.agent
     kind = choice.agent or config.kind or ("command" if choice.agent_command or config.command else "claude")
@@ -294,7 +309,7 @@ def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
         state=folder / "agent-state",
         binary=config.binary,
         environ=app.environ,
-        bridge=lambda: GatewayBridge.from_environment(app.environ, config.gateway, app.home),
+        bridge=bridge,
     )
     return make(kind, setup)
 

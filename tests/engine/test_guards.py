@@ -121,7 +121,8 @@ def test_each_checkout_has_its_own_temporary_files_and_caches(tmp_path: Path) ->
         told = subprocess.run([sys.executable, "-c", program], env=one, capture_output=True, text=True, check=True)
         assert told.stdout.strip() == one["TMPDIR"]
         (Path(one["TMPDIR"]) / "left").write_text("behind")
-    assert not (tmp_path / "a").exists() and not (tmp_path / "b").exists()
+    with checkout_environment(tmp_path / "a", blocks) as again:
+        assert list(Path(again["TMPDIR"]).iterdir()) == []
 
 
 @pytest.mark.req("X10")

@@ -8,11 +8,13 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from damascus.domain.config import Budget, Models
 from damascus.domain.errors import UsageError
-from damascus.domain.ports import Usage
+
+if TYPE_CHECKING:
+    from damascus.domain.ports import Usage
 
 DOLLAR = 1_000_000
 FORECAST_FROM = 3
@@ -41,7 +43,7 @@ class Price:
             )
         return cls(listed[0], listed[1], listed[2] if len(listed) == 3 else listed[0])
 
-    def cost(self, usage: Usage) -> int:
+    def cost(self, usage: "Usage") -> int:
         """Rounded up: a step is never cheaper in our books than on the bill."""
         given = usage.input_tokens * self.input + usage.cached_tokens * self.cached
         exact = given + usage.output_tokens * self.output

@@ -1,6 +1,7 @@
 """An agent is sent to work: overseen, paid for, its writes checked, and what its end means told in one place."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,6 +66,7 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
             done = agent.run(given, workspace.path, watched)
     finally:
         run.tell = nothing
+        shutil.rmtree(private, ignore_errors=True)
     purse.latest = partial(overseer.usage, done)
     telling.finish()
     seen = overseer.seen

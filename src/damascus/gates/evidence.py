@@ -55,6 +55,7 @@ class CleanRunner:
 
     `sandbox` is how commands are confined (None: as well as this machine can), `readable` what they may read beside
     their own folder and the toolchain: what set-up made refers to where it was made. `ports` gives each run its own.
+    `sweep` takes a used folder away, for who has better things to do than wait for it.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class CleanRunner:
         sandbox: Level | None = None,
         readable: tuple[Path, ...] = (),
         ports: PortBlocks | None = None,
+        sweep: "Callable[[Path], object] | None" = None,
     ) -> None:
         self._mirror = mirror
         self._checkouts = checkouts
@@ -77,6 +79,7 @@ class CleanRunner:
         self._sandbox = sandbox
         self._readable = readable
         self._ports = ports
+        self._sweep = sweep or remove
         self._lock = threading.Lock()
         self._passed: OrderedDict[Key, TestRun] = OrderedDict()
         self._running: dict[Key, Future[TestRun | None]] = {}
@@ -132,7 +135,7 @@ class CleanRunner:
         if self._stopping():
             raise Stopping
         try:
-            with fresh_place(self._checkouts) as place:
+            with fresh_place(self._checkouts, self._sweep) as place:
                 return self._run_in(place, job)
         except OSError as err:
             if transient_os_error(err):
@@ -165,13 +168,13 @@ class CleanRunner:
 
 
 @contextmanager
-def fresh_place(below: Path) -> Iterator[Place]:
+def fresh_place(below: Path, sweep: Callable[[Path], object]) -> Iterator[Place]:
     place = Place(below / uuid.uuid4().hex[:12])
     try:
         place.make()
         yield place
     finally:
-        remove(place.root)
+        sweep(place.root)
 
 
 def remove(folder: Path) -> None:

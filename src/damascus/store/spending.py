@@ -7,14 +7,16 @@ next dispatch of the item settles it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from damascus.domain import money
-from damascus.domain.item import Item
 from damascus.domain.money import Granted, Standing, Unit
-from damascus.domain.ports import Usage
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.projects import ProjectRow
+
+if TYPE_CHECKING:  # `status` reads this module: what it does not use must not cost it
+    from damascus.domain.item import Item
+    from damascus.domain.ports import Usage
 
 RECENT = 200
 """Merged stories that a forecast looks at: the latest say most, and a long history must not slow `status` down."""
@@ -24,7 +26,7 @@ RECENT = 200
 class Dispatch:
     """One agent that is sent to work."""
 
-    item: Item
+    item: "Item"
     step: str
     role: str
     model: str
@@ -57,7 +59,7 @@ class Sums:
         )
 
 
-def sums(c: Connection, item: Item, *, whole: bool) -> Sums:
+def sums(c: Connection, item: "Item", *, whole: bool) -> Sums:
     """Read to be reserved from: if `whole`, the project's budget is locked until the transaction ends."""
     if whole:
         c.execute(sql("spend_lock"), {"project": item.project_id})
@@ -74,7 +76,7 @@ def reserve(c: Connection, dispatch: Dispatch, tokens: Granted, dollars: Granted
     )  # fmt: skip
 
 
-def record(c: Connection, dispatch: Dispatch, usage: Usage, microdollars: int | None, *, final: bool) -> None:
+def record(c: Connection, dispatch: Dispatch, usage: "Usage", microdollars: int | None, *, final: bool) -> None:
     """What the dispatch has used so far; `final` settles it."""
     counters = {
         "input": usage.input_tokens,

@@ -27,16 +27,14 @@ CACHES = {
 
 @contextmanager
 def checkout_environment(private: Path, ports: PortBlocks) -> Iterator[dict[str, str]]:
-    """The variables of one checkout while it is in use. `private` is outside of it, and gone at the end."""
+    """The variables of one checkout while it is in use. `private` is outside of it, and empty at the start."""
     temporary, caches = private / "tmp", private / "cache"
-    shutil.rmtree(private, ignore_errors=True)
+    if private.exists():
+        shutil.rmtree(private, ignore_errors=True)
     for folder in (temporary, caches):
         folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with ports.hold() as port:
-            yield {PORT: str(port), "TMPDIR": str(temporary), **_caches(caches)}
-    finally:
-        shutil.rmtree(private, ignore_errors=True)
+    with ports.hold() as port:
+        yield {PORT: str(port), "TMPDIR": str(temporary), **_caches(caches)}
 
 
 def _caches(folder: Path) -> dict[str, str]:
