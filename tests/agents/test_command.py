@@ -123,6 +123,20 @@ def test_a_relative_command_is_found_from_the_start_folder(run: Run, workspace: 
     assert run("sh -u agent.sh x").tail == "ours x\n"
 
 
+@pytest.mark.req("D6")
+@pytest.mark.parametrize("command", ["../agent", "sh ../agent", "here/../../agent"])
+def test_a_command_above_the_start_folder_is_found_in_the_sandbox_too(
+    command: str, workspace: Path, watch: Watch, tmp_path: Path, level: Level
+) -> None:
+    (tmp_path / "agent").write_text("#!/bin/sh\necho hello > hello\n")
+    (tmp_path / "agent").chmod(0o755)
+    start = tmp_path / "repository"
+    (start / "here").mkdir(parents=True)
+    agent = CommandAgent(command, start_folder=start, homes=tmp_path / "homes", level=level)
+    assert agent.run(a_brief(), workspace, watch).exit_code == 0
+    assert (workspace / "hello").read_text() == "hello\n"
+
+
 def test_words(tmp_path: Path) -> None:
     (tmp_path / "app.py").touch()
     assert words("tools/a 'b c' $HOME", tmp_path) == [f"{tmp_path}/tools/a", "b c", "$HOME"]

@@ -166,10 +166,16 @@ def words(command: str, start_folder: Path) -> list[str]:
     if not found:
         raise UsageError('The agent command is empty. Set [agent] command or --agent-command "…".')
     if "/" in found[0]:
-        found[0] = str(start_folder.absolute() / found[0])
+        found[0] = _from(start_folder, found[0])
     if INTERPRETER.fullmatch(os.path.basename(found[0])):
         _resolve_script(found, start_folder.absolute())
     return found
+
+
+def _from(start_folder: Path, word: str) -> str:
+    """Without `..`: in the sandbox there is the file, and not what leads to it from here."""
+    path = start_folder.absolute() / word
+    return str(path if ".." not in path.parts else path.parent.resolve() / path.name)
 
 
 def _resolve_script(found: list[str], start_folder: Path) -> None:
@@ -178,7 +184,7 @@ def _resolve_script(found: list[str], start_folder: Path) -> None:
             return
         if not word.startswith("-"):
             if (start_folder / word).is_file():
-                found[n] = str(start_folder / word)
+                found[n] = _from(start_folder, word)
             return
 
 
