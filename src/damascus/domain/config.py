@@ -64,6 +64,44 @@ class Ci(Section):
         default_factory=dict,
         description="CI jobs of the local forge; default: one job `test`, the Test Command",
     )
+    required: list[str] = Field(
+        default_factory=list,
+        description="Names of the CI jobs that must be green; default: those of [ci.jobs], else `test`",
+    )
+    mirror_job: str = Field("", description="The CI job on main that must succeed before a landed story is done")
+    fixes: int = Field(5, ge=0, description="How often a red CI run goes back to the agent")
+    no_run_seconds: float = Field(60.0, gt=0, description="A pushed commit without a CI run for so long is asked about")
+    queued_seconds: float = Field(600.0, gt=0, description="A CI job that no runner takes for so long is asked about")
+    look_seconds: float = Field(10.0, gt=0, description="How often CI is looked at; a webhook shortens the wait")
+
+
+class ForgeConfig(Section):
+    """[forge]"""
+
+    kind: str = Field("local", pattern="^(local|gitea|github)$", description="local, gitea (also Forgejo) or github")
+    url: str = Field("", description="Address of the repository on the forge, as a browser shows it")
+    token_env: str = Field("DAMASCUS_FORGE_TOKEN", description="Name of the variable that holds the forge's token")
+    token_file: str = Field("", description="A file that holds the token, where the variable is not set")
+    webhook_port: int = Field(0, ge=0, le=65535, description="Port where webhooks are received; 0: none are")
+    webhook_host: str = Field("127.0.0.1", description="Address that the webhook's port is bound to")
+    webhook_secret_env: str = Field("DAMASCUS_WEBHOOK_SECRET", description="Name of the variable with their secret")
+
+
+class QueueConfig(Section):
+    """[queue]"""
+
+    window: int = Field(
+        4, ge=1, le=64, description="Stories tested on top of each other at once, at most; fewer after failures"
+    )
+
+
+class RepoConfig(Section):
+    """[repo]"""
+
+    needs: list[str] = Field(
+        default_factory=list, description="Names of the repositories of this project that this one depends on"
+    )
+    max_workers: int = Field(0, ge=0, description="Stories worked in this repository at once; 0: no bound")
 
 
 class AgentConfig(Section):
@@ -157,7 +195,10 @@ class Config(Section):
     test: Test = Test()  # type: ignore[call-arg]
     workspace: Workspace = Workspace()  # type: ignore[call-arg]
     gates: Gates = Gates()
-    ci: Ci = Ci()
+    ci: Ci = Ci()  # type: ignore[call-arg]
+    forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
+    queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
+    repo: RepoConfig = RepoConfig()  # type: ignore[call-arg]
     agent: AgentConfig = AgentConfig()  # type: ignore[call-arg]
     models: Models = Models()  # type: ignore[call-arg]
     budget: Budget = Budget()  # type: ignore[call-arg]

@@ -354,6 +354,8 @@ class CiJob(BaseModel):
     state: Literal["success", "failure", "cancelled", "skipped", "running", "waiting"]
     log: str = ""
     summary: str = ""
+    id: str = ""
+    """The forge's own name for it, by which its log is asked for."""
 
 
 class CiRun(BaseModel):
@@ -362,6 +364,8 @@ class CiRun(BaseModel):
     sha: str
     run_id: str
     jobs: list[CiJob] = Field(default_factory=list)
+    provisional: bool = False
+    """Not known by its SHA but by repository and time (W6): it may be awaited, it proves nothing."""
 
     @property
     def finished(self) -> bool:
@@ -369,7 +373,7 @@ class CiRun(BaseModel):
 
     def green(self, required: list[str]) -> bool:
         states = {job.name: job.state for job in self.jobs}
-        return bool(required) and all(states.get(name) == "success" for name in required)
+        return bool(required) and not self.provisional and all(states.get(name) == "success" for name in required)
 
 
 @dataclass(frozen=True)
@@ -412,16 +416,48 @@ class Forge(Protocol):
 
     @property
     def name(self) -> str: ...
-    def main_tip(self) -> Sha: ...
-    def run_id(self, sha: Sha) -> str: ...
+    @property
+    def runs_ci(self) -> bool:
+        """CI is run here and now, by this process; else somewhere else, and awaited."""
+        ...
+
+    def main_tip(self) -> Sha:
+        """Main as the forge has it now; the mirror has the commit afterwards."""
+        ...
+
+    def run_id(self, sha: Sha) -> str:
+        """The id of a commit's CI run; "" while there is none."""
+        ...
+
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs: ...
     def plant_fence(self, fence_ref: str, was: Sha | None, fence: int) -> Sha: ...
     def push(self, push: Push) -> None: ...
-    def find_pull(self, branch: str) -> Pull | None: ...
+    def move(self, branch: str, new: Sha | None, was: Sha | None) -> None:
+        """Move a branch of the queue from `was` (None: not there) to `new` (None: delete it), or raise Stale."""
+        ...
+
+    def find_pull(self, branch: str) -> Pull | None:
+        """The branch's open pull, else its newest one."""
+        ...
+
     def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull: ...
     def diff(self, pull: Pull) -> list[ChangedFile]: ...
     def comment(self, pull: Pull, key: str, text: str) -> None: ...
-    def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun: ...
-    def land(self, old: Sha, new: Sha) -> None: ...
+    def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
+        """Every job of exactly this commit. No jobs: nothing has begun."""
+        ...
+
+    def ci_log(self, ci: CiRun, job: CiJob) -> str:
+        """The whole log of one job; "" where the forge has none (any more, or not yet)."""
+        ...
+
+    def rerun(self, ci: CiRun, jobs: list[str]) -> bool:
+        """Ask for these jobs of this very commit once more; False where the forge can't."""
+        ...
+
+    def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
+        """Main moves from `old` to exactly `new`, or Stale. A protected main takes the guarded merge of `pull`."""
+        ...
+
     def landed(self, commit: Sha) -> bool: ...
     def close_merged(self, pull: Pull, commit: Sha) -> None: ...

@@ -6,6 +6,7 @@ through the evidence runner, which has run them already if a gate did. Nothing i
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
@@ -40,6 +41,7 @@ class LocalForge:
     runner: EvidenceRunner
     project_name: str
     name: str = "local"
+    runs_ci: bool = True
 
     # ── main ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -66,7 +68,7 @@ class LocalForge:
             return self.mirror.tip(self.main_branch) == tip
         return True
 
-    def land(self, old: Sha, new: Sha) -> None:
+    def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
         self._assert_there()
         landing.land(self.repository, self.mirror, self.main_branch, old, new)
         try:
@@ -105,6 +107,9 @@ class LocalForge:
         except Stale:
             if self.remote_refs(push.branch, push.fence_ref) != RemoteRefs(push.commit, push.commit):
                 raise
+
+    def move(self, branch: str, new: Sha | None, was: Sha | None) -> None:
+        self.mirror.update_refs([RefMove(branch_ref(branch), new, was)])
 
     # ── pulls ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -156,6 +161,14 @@ class LocalForge:
             raise LookupError(f"commit {sha} was not pushed to this forge") from None
         done = [_told(name, self.runner.run(replace(job, tree=tree))) for name, job in jobs.items()]
         return CiRun(sha=commit, run_id=self.run_id(commit), jobs=done)
+
+    def ci_log(self, ci: CiRun, job: CiJob) -> str:
+        path = Path(job.log) if job.log else None
+        return path.read_text("utf-8", errors="replace") if path and path.is_file() else ""
+
+    def rerun(self, ci: CiRun, jobs: list[str]) -> bool:
+        """A result is keyed by tree and command and run once: asking again would tell the same."""
+        return False
 
 
 def _told(name: str, run: TestRun) -> CiJob:

@@ -5,29 +5,26 @@ Used by build, and by merge again when main moved meanwhile.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
 
 from pydantic import BaseModel, Field
 
 from damascus.domain.errors import TransientError
 from damascus.domain.feedback import Conflict, VerdictFeedback, clean
 from damascus.domain.ids import Sha, short
-from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Wait
+from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.policy import Event
-from damascus.domain.ports import CiRun, Job, Push, Stale
+from damascus.domain.ports import Push, Stale
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
+from damascus.engine.phases.ci import await_ci, required_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
-from damascus.engine.sending import passed_on
 from damascus.git.mirror import Conflicted
 from damascus.store.journal import older_push_intent
 
-CI_LOOK = timedelta(seconds=10)
 PUSH_TRIES = 3
 
 
@@ -95,11 +92,9 @@ def bring_up_to_date(run: Run, spec: Spec, made: Made, onto: Sha) -> Fresh | Out
         return _foreign_branch(run, pushed.refused)
     proposed = _propose(run, spec, Sha(rebase.commit))
 
-    ci = _ci(run, spec, Sha(rebase.commit), onto)
-    if not ci.finished:
-        return Wait("ci", rebase.commit, CI_LOOK, "CI runs")
-    if not ci.green(required_jobs(run, onto)):
-        return _ci_red(run, ci, made)
+    green = await_ci(run, spec, made, Sha(rebase.commit), onto)
+    if isinstance(green, Outcome):
+        return green
     return Fresh(Sha(rebase.commit), onto, proposed.url)
 
 
@@ -245,63 +240,3 @@ def pull_body(run: Run, spec: Spec) -> str:
     inside = not path.startswith("/") and run.tools.mirror.read(run.tools.forge.main_tip(), path) is not None
     text = f"Spec: {path}" if inside else f"Spec:\n\n{spec.body.strip()}"
     return f"{text}\n\nDamascus-Item: {run.item.uuid}\n"
-
-
-# ── CI ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def ci_jobs(run: Run, spec: Spec, commit: Sha, onto: Sha) -> dict[str, Job]:
-    """The jobs are named by the base commit's config: no agent can drop one (W1)."""
-    config = run.tools.read_config(onto)
-    commands = config.ci.jobs or {"test": spec.test_command}
-    tree = run.tools.mirror.tree(commit)
-    limit, env = config.test.timeout_seconds, passed_on(config.workspace.env)
-    return {
-        name: Job(tree, command, limit, f"ci-{name}", run.folder / f"ci-{name}.log", env)
-        for name, command in commands.items()
-    }
-
-
-def required_jobs(run: Run, onto: Sha) -> list[str]:
-    return list(run.tools.read_config(onto).ci.jobs or {"test": ""})
-
-
-def _ci(run: Run, spec: Spec, commit: Sha, onto: Sha) -> CiRun:
-    """Known by full SHA only. A run that has not finished is not recorded: it is looked at again."""
-    known = run.result("ci", CiRun, commit)
-    if known is not None:
-        return known
-    seen = run.tools.forge.ci(commit, ci_jobs(run, spec, commit, onto))
-    if not seen.finished:
-        return seen
-    return run.local("ci", CiRun, lambda: seen, commit, lambda: _ci_events(run, seen, onto))
-
-
-def _ci_events(run: Run, ci: CiRun, onto: Sha) -> tuple[Event, ...]:
-    required = required_jobs(run, onto)
-    body: dict[str, Any] = {"run": ci.run_id, "jobs": {job.name: job.state for job in ci.jobs}, "commit": ci.sha}
-    passed = sum(job.state == "success" for job in ci.jobs)
-    progress: dict[str, object] = {"jobs_passed": passed, "total_jobs": len(ci.jobs)}
-    if ci.green(required):
-        line, to = milestones.done_line(run.item.project, ci, required), Milestone.DONE
-    else:
-        line, to = milestones.fixing_line(_red_jobs(ci), "see its log"), Milestone.FIXING_CI
-        progress |= {"diagnosis_complete": True, "fix_applied": False, "verified": False}
-    return (("ci.finished", body), *run.reach(to, line, **progress))
-
-
-def _red_jobs(ci: CiRun) -> str:
-    return ", ".join(job.name for job in ci.jobs if job.state != "success") or "no job"
-
-
-def _ci_red(run: Run, ci: CiRun, made: Made) -> Rejected:
-    red = [job for job in ci.jobs if job.state != "success"]
-    feedback = VerdictFeedback(
-        message=f"CI run #{ci.run_id} is not green: {_red_jobs(ci)}",
-        gate="ci",
-        failing_tests=sorted(job.name for job in red),
-        test_output=clean("\n".join(job.summary for job in red)),
-        files_changed=made.files_changed,
-        log=next((job.log for job in red if job.log), None),
-    )
-    return Rejected(Verdict.CI_FAILED, feedback)
