@@ -39,6 +39,16 @@ $(COMPONENTS)/ready: Makefile
 
 components: $(COMPONENTS)/ready  ## the real agents and gateway for the tests: Claude Code, LiteLLM, Codex, opencode
 
+# Real forges, built once into a cache folder from published modules and packages by name and version.
+forge:  ## Gitea and its runner, for the tests and `damascus forge try` (needs Go and gcc; once some 4 minutes)
+	@tools/forge/build tools/forge
+
+forge-older:  ## an older Gitea, for the contract suite of its adapter
+	@tools/forge/build tools/forge-1.25
+
+radicle:  ## Radicle, the target of the mirror job in the tests (needs Rust; once some 5 minutes)
+	@tools/radicle/build
+
 check: .venv/ready  ## lint, types, layers
 	@.venv/bin/ruff check src tests bench
 	@.venv/bin/mypy
@@ -54,4 +64,4 @@ test: check  ## check, then the whole suite
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components check test bench
+.PHONY: help setup demo components forge forge-older radicle check test bench

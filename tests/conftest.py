@@ -7,14 +7,16 @@ import pytest
 
 from damascus.store.db import Database
 from tests import databases
+from tests.real_forge import gitea_alone, older_gitea, radicle, real_gitea  # noqa: F401  fixtures for every test
 
+KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR")
 OWNED = pytest.StashKey[databases.OwnedFolder]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The suite must not see a data folder, database or git repository of whoever runs it."""
     for name in list(os.environ):
-        if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name != databases.FOLDER:
+        if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name not in KEPT:
             del os.environ[name]
     if not hasattr(config, "workerinput"):
         config.stash[OWNED] = databases.OwnedFolder()

@@ -11,12 +11,11 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID, uuid4
 
 from damascus.domain.errors import DamascusError, UsageError
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from damascus.agents.gateway import GatewayBridge
     from damascus.domain.config import Config
     from damascus.domain.ids import Sha
@@ -27,29 +26,40 @@ if TYPE_CHECKING:
     from damascus.git.repository import Repository
     from damascus.store.db import Database
     from damascus.store.embedded import EmbeddedServer
-    from damascus.store.projects import ProjectRow
+    from damascus.store.projects import ForgeAddress, ProjectRow
 
 RECONNECT_PATIENCE = 24 * 3600.0
 """A worker waits this long for its database; a command that a person waits for does not."""
+COPY = "copy"
+"""Where `[workspace] copy` finds its files on a host that has no folder of the repository."""
 
 
 @dataclass(frozen=True)
 class Project:
-    """An open project: its row, its repository, our mirror of it and the folder where its work lies."""
+    """An open project: its row, our mirror of its repository, the folder where its work lies, and the user's own
+    repository (`here`; None on a host that has no folder of it)."""
 
     row: "ProjectRow"
-    repository: "Repository"
+    here: "Repository | None"
     folder: Path
     config: "Config"
     config_notice: str | None
     on_main: bool
+
+    @property
+    def repository(self) -> "Repository":
+        assert self.here is not None, "asked for only by commands that a person gives in its folder"
+        return self.here
 
     @cached_property
     def mirror(self) -> "Mirror":
         """Opened when first asked for: looking at the queue needs none."""
         from damascus.git.mirror import Mirror
 
-        return Mirror.open(self.folder / "mirror.git", str(self.repository.git_dir))
+        forge = self.config.forge
+        return Mirror.open(
+            self.folder / "mirror.git", str(self.repository.git_dir) if forge.kind == "local" else forge.url
+        )
 
     @property
     def worktrees(self) -> Path:
@@ -102,8 +112,8 @@ class App:
                 "Upgrade it, or unset DAMASCUS_DATABASE_URL to use the embedded one."
             )
 
-    def init_project(self, start: Path, name: str = "") -> "ProjectRow":
-        """Register the repository of a folder; idempotent."""
+    def init_project(self, start: Path, name: str = "", joins: Path | None = None) -> "ProjectRow":
+        """Register the repository of a folder, as a project of its own or of the one that it joins; idempotent."""
         from damascus.git.repository import Repository
         from damascus.store import projects
 
@@ -111,14 +121,80 @@ class App:
         config, _, _ = _config_of(repository, self.environ)
         main = repository.main_branch(config.project.main_branch)
         repository.refuse_unsupported(main, config.project.branch_prefix)
+        if joins is not None:
+            self._join(repository, joins)
         uuid = repository.project_uuid(create=True)
         assert uuid is not None
-        known = projects.find(self.database, uuid)
+        known = self._known(repository)
         if known is not None and known.path != str(repository.top):
-            _refuse_copy(repository.top, Path(known.path), uuid)
-        self.hold_queue(repository)
+            _refuse_copy(repository, Path(known.path))
         title = name or config.project.name or repository.top.name
-        return projects.register(self.database, uuid, title, str(repository.top), (main, repository.tip(main)))
+        if known is None:
+            projects.refuse_taken_name(self.database, uuid, title)
+        self.hold_queue(repository)
+        own = repository.own_uuid(known.repo_uuid if known else uuid4())
+        place, tip = str(repository.top), repository.tip(main)
+        row = projects.register(self.database, uuid, title, place, (main, tip), repo=own)
+        _remember_place(self.folder_of(row), repository.top)
+        return row
+
+    def _join(self, repository: "Repository", folder: Path) -> None:
+        """The repository leaves the project that it was, if that has no stories, and belongs to the other's."""
+        from damascus.store import projects
+
+        other = self.project(folder)
+        if other.repository.git_dir == repository.git_dir:
+            raise UsageError(f"{folder} is this very repository. Name the folder of another one of the project.")
+        mine, _ = repository.identity()
+        if mine == other.row.uuid:
+            return
+        if mine is not None:
+            projects.leave(self.database, mine, repository.top.name)
+        repository.join(other.row.uuid, uuid4())
+
+    def _known(self, repository: "Repository") -> "ProjectRow | None":
+        """Its row: by its own uuid; where its git config has none (an older release), by its folder, or as the only
+        one."""
+        from damascus.store import projects
+
+        uuid, own = repository.identity()
+        if uuid is None:
+            return None
+        if own is not None:
+            return projects.find(self.database, uuid, own)
+        found = projects.repositories(self.database, uuid)
+        there = next((row for row in found if row.path == str(repository.top)), None)
+        return there or (found[0] if len(found) == 1 else None)
+
+    def folder_of(self, row: "ProjectRow") -> Path:
+        """Where a repository's mirror, workspaces and runs lie. The project's first has the project's own folder."""
+        whole = self.home / "projects" / str(row.uuid)
+        return whole / "repos" / str(row.repo_uuid) if row.joined else whole
+
+    def repositories(self, project: Project) -> "list[Project]":
+        """The project's repositories that this host has, in a folder of its own or on a forge; this one first."""
+        from damascus.store import projects
+
+        rows = projects.repositories(self.database, project.row.uuid)
+        others = [self._other(row) for row in rows if row.repo_id != project.row.repo_id]
+        return [project, *(other for other in others if other is not None)]
+
+    def beside(self, project: Project, repo: int) -> Project:
+        """The repository of a project with that number."""
+        from damascus.store import projects
+
+        if repo == project.row.repo_id:
+            return project
+        row = next(row for row in projects.repositories(self.database, project.row.uuid) if row.repo_id == repo)
+        if (found := self._other(row)) is None:
+            raise DamascusError(f"that belongs to the repository {row.repo} ({row.path}), which is not on this host.")
+        return found
+
+    def _other(self, row: "ProjectRow") -> Project | None:
+        for place in _places(self.folder_of(row), row.path):
+            if _is_in(place, row.repo_uuid):
+                return self.project(place)
+        return self._far(row) if row.forge is not None and self.server is None else None
 
     def hold_queue(self, repository: "Repository") -> None:
         """One database and one data folder per repository: the mirror in it is the local forge."""
@@ -134,27 +210,97 @@ class App:
 
         repository = Repository.discover(start)
         config, notice, on_main = _config_of(repository, self.environ)
-        uuid = repository.project_uuid(create=False)
-        row = projects.find(self.database, uuid) if uuid else None
+        row = self._known(repository)
         if row is None:
             raise UsageError(f"{repository.top} is not a Damascus project yet. Set it up: damascus init")
         row = self.init_project(start) if row.path != str(repository.top) else row
-        folder = self.home / "projects" / str(row.uuid)
-        return Project(row, repository, folder, config, notice, on_main)
+        row = projects.remember_forge(self.database, row, _address(config)) if on_main else row
+        return Project(row, repository, self.folder_of(row), config, notice, on_main)
+
+    def far_project(self, wanted: str | None) -> Project:
+        """A project on a host that has no folder of it: found in the database, its mirror made from the forge."""
+        return self._far(self._far_row(wanted))
+
+    def _far(self, row: "ProjectRow") -> Project:
+        from damascus.domain.config import FILE, parse_config
+        from damascus.forges import Setup, make_forge
+        from damascus.git.mirror import Mirror
+
+        assert row.forge is not None
+        folder = self.folder_of(row)
+        known = {"kind": row.forge.kind, "url": row.forge.url, "token_env": row.forge.token_env}
+        forge = parse_config("", self.environ).forge.model_copy(update=known)
+        mirror = Mirror.open(folder / "mirror.git", forge.url)
+        setup = Setup(mirror, None, row.main_branch, None, row.name, forge, self.environ)
+        text = mirror.read(make_forge(forge.kind, setup).main_tip(), FILE)
+        name = f"{FILE} on {row.main_branch}"
+        config = parse_config((text or b"").decode("utf-8", errors="replace"), self.environ, name)
+        if config.forge.kind == "local":
+            raise DamascusError(f"{name} of {forge.url} names no forge any more, so only its own folder can be worked.")
+        return Project(row, None, folder, config, None, on_main=text is not None)
+
+    def _far_row(self, wanted: str | None) -> "ProjectRow":
+        from damascus.store import projects
+
+        if self.server is not None:
+            raise UsageError(
+                "a worker on any host needs a database that every host reaches. Set DAMASCUS_DATABASE_URL, or work "
+                "in the project's folder: damascus run (docs/operations.md)"
+            )
+        known = projects.on_forges(self.database)
+        found = [uuid for uuid, name in known if wanted in (None, name, str(uuid))]
+        if not known:
+            raise UsageError(
+                "no project of this database lives on a forge that every host reaches. Set [forge] kind and url in "
+                "damascus.toml on main, and give any command in its folder: damascus status (docs/forges.md)"
+            )
+        if len(found) != 1:
+            named = ", ".join(f"{name} ({uuid})" for uuid, name in known)
+            raise UsageError(f"which project? Name one by --project, by its uuid if its name is not enough: {named}.")
+        return next(row for row in projects.repositories(self.database, found[0]) if row.forge is not None)
 
 
-def _refuse_copy(top: Path, known: Path, uuid: "UUID") -> None:
-    """A moved folder is found again; a copy would take the queue away from the folder it was copied from."""
+PLACE = "repository"
+"""The file in a repository's data folder that says where its folder is on this host: others may have it elsewhere."""
+
+
+def _remember_place(folder: Path, top: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / PLACE).write_text(f"{top}\n", "utf-8")
+
+
+def _places(folder: Path, known: str) -> list[Path]:
+    """Where a repository may be on this host: as it was opened here last, then as the database has it."""
+    try:
+        here = (folder / PLACE).read_text("utf-8").strip()
+    except OSError:
+        here = ""
+    return [Path(place) for place in dict.fromkeys((here, known)) if place]
+
+
+def _is_in(place: Path, own: UUID) -> bool:
     from damascus.git.repository import Repository
 
     try:
-        original = Repository.discover(known).project_uuid(create=False) if known != top and known.exists() else None
+        return place.is_dir() and Repository.discover(place).identity()[1] == own
+    except DamascusError:
+        return False
+
+
+def _refuse_copy(repository: "Repository", known: Path) -> None:
+    """A moved folder is found again; a copy would take the queue away from the folder it was copied from."""
+    from damascus.git.repository import Repository
+
+    top = repository.top
+    try:
+        original = Repository.discover(known).identity() if known != top and known.exists() else (None, None)
     except DamascusError:
         return
-    if original == uuid:
+    project, own = repository.identity()
+    if original[0] == project and own in (None, original[1]):
         raise UsageError(
             f"{top} is a copy of {known}, which has the queue. Work there, or give the copy a queue of its own: "
-            "git config --unset damascus.project && git config --unset damascus.queue && damascus init"
+            "git config --remove-section damascus && damascus init"
         )
 
 
@@ -173,6 +319,15 @@ def _config_of(repository: "Repository", environ: Mapping[str, str]) -> "tuple[C
     differs = local is not None and local.encode() != theirs
     notice = f"{FILE} in your folder differs from {main}'s; {main}'s holds until you commit yours." if differs else None
     return config, notice, True
+
+
+def _address(config: "Config") -> "ForgeAddress | None":
+    """What other hosts must know of the forge; an address that holds a password is refused before it is written."""
+    from damascus.forges.address import Address
+    from damascus.store.projects import ForgeAddress
+
+    forge = config.forge
+    return None if forge.kind == "local" else ForgeAddress(forge.kind, Address.parse(forge.url).url, forge.token_env)
 
 
 def _read_text(path: Path) -> str | None:
@@ -209,8 +364,10 @@ def make_tools(
     agent: "Agent | None",
     stopping: Callable[[], bool],
     boundary: Callable[[str, str], None],
+    *,
+    everyone: "Mapping[int, Tools] | None" = None,
 ) -> "Tools":
-    """Wire adapters, git and store together for one project."""
+    """Wire adapters, git and store together for one repository. `everyone` are the tools of the project's others."""
     from concurrent.futures import ThreadPoolExecutor
 
     from damascus.domain.config import FILE, Config, parse_config
@@ -218,7 +375,8 @@ def make_tools(
     from damascus.domain.ids import Sha
     from damascus.engine.patience import patient
     from damascus.engine.tools import Tools
-    from damascus.forges import FORGES
+    from damascus.engine.upstreams import Upstreams
+    from damascus.forges import Setup, make_forge
     from damascus.gates import gates
     from damascus.gates.evidence import CleanRunner, remove
     from damascus.git.setup import WorkspaceSetup
@@ -238,7 +396,8 @@ def make_tools(
         return parse_config((found or b"").decode("utf-8", errors="replace"), app.environ, f"{FILE} on main")
 
     made = project.folder / "setup"
-    setup = WorkspaceSetup(mirror, made, project.repository.top, stopping, sandbox=level)
+    copied = project.here.top if project.here else project.folder / COPY
+    setup = WorkspaceSetup(mirror, made, copied, stopping, sandbox=level, may_lack=project.here is None)
 
     def prepare(checkout: Path) -> Mapping[str, str]:
         tip = forge.main_tip()  # not the mirror's word for it: an agent can push to the mirror
@@ -258,10 +417,14 @@ def make_tools(
         """Whoever lands next must not wait for a disk; what is left at the end is the reaper's."""
         return sweeper.submit(remove, folder)
 
+    needed = Upstreams(app.database, row, {} if everyone is None else everyone)
     runner = CleanRunner(
-        mirror, checkouts, prepare, stopping, log_limit, sandbox=level, readable=(made,), ports=ports, sweep=behind
-    )
-    forge = FORGES["local"](mirror, project.repository, row.main_branch, runner, row.name)
+        mirror, checkouts, prepare, stopping, log_limit,
+        sandbox=level, readable=(made,), ports=ports, sweep=behind, upstreams=needed,
+    )  # fmt: skip
+    wanted = project.config.forge
+    setting = Setup(mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ)
+    forge = make_forge(wanted.kind, setting)
     judges = gates(runner, mirror, scanner := Scanner())
     calls = project.config.retry
     retry = CallRetry(calls.call_attempts, calls.call_first_seconds, calls.call_most_seconds)
@@ -286,7 +449,16 @@ def make_tools(
         end_leftovers=end_leftovers,
         boundary=boundary,
         refiner=project.config.agent.refiner,
+        window=window(project.config.queue.window, forge.runs_ci),
+        runner=runner,
+        upstreams=needed,
+        home=app.home,
     )
+
+
+def window(most: int, runs_ci: bool) -> int:
+    """Stories tested on top of each other at once; where CI runs here, no more than there are processors."""
+    return min(most, max(2, os.cpu_count() or 1)) if runs_ci else most
 
 
 def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
@@ -327,6 +499,42 @@ def refuse_unconfined(agent: "Agent") -> None:
         )
 
 
+def declare_graph(app: App, repositories: list[Project]) -> None:
+    """What each main says of the graph is taken over, or refused with one sentence."""
+    from damascus.domain.graph import Declared
+    from damascus.store import graph
+
+    said = [
+        Declared(one.row.repo_id, c.project.name or one.row.repo, tuple(c.repo.needs), c.repo.max_workers)
+        for one in repositories
+        if one.on_main and (c := one.config)
+    ]
+    graph.declare(app.database, repositories[0].row.id, said)
+
+
+def worked_here(app: App, project: Project) -> tuple[list[Project], list[str]]:
+    """The repositories that a worker of this host works: it has them and all that they need, and their rules are on
+    main. And why it does not work the rest."""
+    from damascus.store import graph
+
+    here = app.repositories(project)
+    declare_graph(app, here)
+    for one in here:
+        if one.here is not None and len(here) > 1:
+            graph.saw_main(app.database, one.row.repo_id, one.here.tip(one.row.main_branch))
+    net = graph.graph(app.database, project.row.id)
+    known = {one.row.repo_id for one in here if one.on_main or one is project}
+    worked = [one for one in here if one.row.repo_id in known and net.above(one.row.repo_id) <= known]
+    if project not in worked:
+        missing = ", ".join(net.names[repo] for repo in sorted(net.above(project.row.repo_id) - known))
+        raise DamascusError(
+            f"{project.row.repo} needs {missing}, and this host has no such folder with its damascus.toml on main. "
+            "Bring it here, or say where it is now by any command in its folder: damascus status"
+        )
+    left = [name for repo, name in net.names.items() if repo not in {one.row.repo_id for one in worked}]
+    return worked, [f"{name} is not worked here: this host lacks it, or what it needs, on main." for name in left]
+
+
 def make_worker(
     app: App,
     project: Project,
@@ -340,11 +548,8 @@ def make_worker(
     from damascus.engine.worker import Pace, Worker
     from damascus.system.hostid import WorkerLock, new_worker_id
 
-    app.hold_queue(project.repository)
     limits = project.config.limits
-    agent = agent or make_agent(app, project, choice)
-    if choice.require_sandbox or project.config.sandbox.require:
-        refuse_unconfined(agent)
+    worked, notes = worked_here(app, project)
     worker_id = new_worker_id()
     lock = WorkerLock.hold(app.home / "workers", worker_id)
     made: list[Worker] = []
@@ -352,7 +557,15 @@ def make_worker(
     def stopping() -> bool:
         return bool(made) and made[0].stopping()
 
-    tools = make_tools(app, project, agent, stopping, boundary or nothing)
+    everyone: dict[int, Tools] = {}
+    for one in worked:
+        if one.here is not None:
+            app.hold_queue(one.here)
+        player = agent or make_agent(app, one, choice)
+        if choice.require_sandbox or one.config.sandbox.require:
+            refuse_unconfined(player)
+        everyone[one.row.repo_id] = make_tools(app, one, player, stopping, boundary or nothing, everyone=everyone)
+    tools = everyone[project.row.repo_id]
     tools.db.stopping, tools.db.patience = stopping, RECONNECT_PATIENCE
     pace = Pace(
         slots=choice.slots or limits.slots,
@@ -360,7 +573,22 @@ def make_worker(
         heartbeat=timedelta(seconds=limits.heartbeat_seconds),
         until_idle=choice.until_idle,
     )
-    worker = Worker(tools, worker_id, pace, lambda: guard(project.folder, limits))
-    worker.lock = lock
+    others = {repo: each for repo, each in everyone.items() if each is not tools}
+    worker = Worker(tools, worker_id, pace, lambda: guard(project.folder, limits), others)
+    worker.lock, worker.notes = lock, tuple(notes)
     made.append(worker)
+    listen_for_webhooks(app, project, worker)
     return worker
+
+
+def listen_for_webhooks(app: App, project: Project, worker: "Worker") -> None:
+    """Only where a port is set: a webhook shortens a wait, polling is the truth."""
+    if not project.config.forge.webhook_port:
+        return
+    from damascus.forges.webhooks import WebhookReceiver
+    from damascus.store.waking import wake_ci
+
+    db = app.database
+    receiver = WebhookReceiver.start(project.config.forge, app.environ, lambda commit: wake_ci(db, commit))
+    if receiver is not None:
+        worker.ends.append(receiver.stop)

@@ -6,7 +6,7 @@ from typing import Any
 from damascus.domain.item import Item
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Transient, Wait
 from damascus.domain.policy import decide
-from damascus.store import leases, settle
+from damascus.store import leases, merge_queue, settle
 from tests.yard import Yard
 
 WORKER = "elsewhere:0123456789ab:4242:99"
@@ -40,7 +40,9 @@ def came_to(yard: Yard, item: Item, outcome: Outcome) -> None:
 
 
 def waits(yard: Yard, item: Item, kind: str, key: str, wake_in: float | None = None) -> None:
-    came_to(yard, item, Wait(kind, key, timedelta(seconds=wake_in) if wake_in is not None else None))
+    after = timedelta(seconds=wake_in) if wake_in is not None else None
+    line = merge_queue.look(yard.db, item.repo_id, "main")
+    came_to(yard, item, Wait(kind, key, after, version=line.version))
 
 
 def outage(yard: Yard, item: Item, reason: str) -> None:

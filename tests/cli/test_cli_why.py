@@ -181,10 +181,11 @@ def test_waits_for_its_turn_to_land(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1"), story("S-2"))
     first, second = states.claim(yard, 2)
     target = f"{yard.row.repo_id} main"
-    yard.db.one("take_landing", repo=yard.row.repo_id, target="main", item=first.id)
+    entry = {"item": first.id, "base": "a", "commit": "b", "state": "testing", "most": 1}
+    yard.db.one("queue_put", repo=yard.row.repo_id, target="main", **entry)
     states.waits(yard, second, "landing", target)
     told = why(cli, "S-2")
-    assert "S-2 is built and waits since" in told and "S-1 is landing, one at a time." in told
+    assert "S-2 is built and waits since" in told and "S-1 is ahead of it in the queue." in told
     assert f"{NOBODY} It lands after S-1, by itself." in told
     assert "waits to land after S-1" in cli("status").out
 

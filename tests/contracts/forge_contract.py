@@ -7,12 +7,11 @@ is tried with a rival at work, and the fence also with a control: without it the
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Forge, Job, Push, RemoteRefs, Stale
+from damascus.domain.ports import CiRun, Forge, Push, RemoteRefs, Stale
 
 FENCE = "refs/damascus/fence/6f1c1c1e-0000-4000-8000-000000000001"
 NOBODY = Sha("0123456789012345678901234567890123456789")
@@ -22,7 +21,6 @@ class ForgeWorld(ABC):
     """A forge with a project on it, and the ways to act past it."""
 
     forge: Forge
-    logs: Path
 
     @abstractmethod
     def another_worker(self) -> Forge:
@@ -50,8 +48,13 @@ class ForgeWorld(ABC):
         self.forge.push(Push(branch, commit, fence_ref, was.branch, was.fence))
         return commit
 
-    def job(self, command: str, timeout: float = 30.0) -> Job:
-        return Job(tree=NOBODY, command=command, timeout=timeout, label="ci", log=self.logs / "ci.log")
+    @abstractmethod
+    def pushed_with_ci(self, branch: str, files: Mapping[str, str], jobs: Mapping[str, str]) -> Sha:
+        """A pushed candidate whose CI jobs are these commands."""
+
+    @abstractmethod
+    def finished_ci(self, commit: Sha) -> CiRun:
+        """What the forge tells of this commit's jobs once there is nothing to wait for."""
 
 
 class ForgeContract:
@@ -89,6 +92,13 @@ class ForgeContract:
         with pytest.raises(Stale):
             world.forge.land(old, new)
         assert world.main() == moved and not world.forge.landed(new)
+
+    @pytest.mark.req("X11")
+    def test_a_pushed_commit_can_be_had_by_any_worker(self, world: ForgeWorld) -> None:
+        commit = world.pushed("feat/S-1")
+        for worker in (world.forge, world.another_worker()):
+            assert worker.have(commit) and worker.have(world.main())
+            assert not worker.have(NOBODY)
 
     @pytest.mark.req("X4")
     def test_a_commit_that_nobody_knows_has_not_landed(self, world: ForgeWorld) -> None:
@@ -250,49 +260,71 @@ class ForgeContract:
 
     @pytest.mark.req("D9")
     def test_after_a_merge_the_next_pull_is_a_new_one(self, world: ForgeWorld) -> None:
-        first = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
-        world.forge.close_merged(first, Sha(first.head_sha))
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        first = world.forge.open_pull("feat/S-1", "t", "b", new)
+        world.forge.land(old, new)
+        world.forge.close_merged(first, new)
         second = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1", {"more.py": "1\n"}))
         assert (second.number, second.state) == (first.number + 1, "open")
         assert world.forge.find_pull("feat/S-1") == second
         world.forge.comment(first, "late", "a word on the old one")
         assert world.forge.find_pull("feat/S-1") == second
 
+    # ── the queue's branches ──────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("W16")
+    def test_a_branch_of_the_queue_is_made_moved_and_deleted_only_from_what_it_was(self, world: ForgeWorld) -> None:
+        first, second = world.commit({"a.py": "1\n"}), world.commit({"b.py": "1\n"})
+        world.forge.move("mq/main/1", first, None)
+        for new, was in ((second, None), (second, NOBODY), (None, second)):
+            with pytest.raises(Stale):
+                world.another_worker().move("mq/main/1", new, was)
+        assert world.forge.remote_refs("mq/main/1", FENCE).branch == first
+        for worker in (world.forge, world.another_worker()):
+            worker.move("mq/main/1", second, first)
+        assert world.another_worker().remote_refs("mq/main/1", FENCE).branch == second
+        for worker in (world.forge, world.another_worker()):
+            worker.move("mq/main/1", None, second)
+        assert world.forge.remote_refs("mq/main/1", FENCE).branch is None
+
     # ── CI ────────────────────────────────────────────────────────────────────────────────────────────
 
     @pytest.mark.req("W1")
     def test_each_job_has_its_state_on_the_pushed_commit(self, world: ForgeWorld) -> None:
-        head = world.pushed("feat/S-1", {"story.py": "x = 1\n"})
-        jobs = {"test": world.job("grep -q 'x = 1' story.py"), "lint": world.job("echo no >&2; exit 3")}
-        run = world.forge.ci(head, jobs)
-        assert run.sha == head and run.run_id and run.finished
+        jobs = {"test": "grep -q 'x = 1' story.py", "lint": "echo it is ugly >&2; exit 3"}
+        head = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, jobs)
+        run = world.finished_ci(head)
+        assert run.sha == head and run.run_id == world.forge.run_id(head) != "" and run.finished
         assert {job.name: job.state for job in run.jobs} == {"test": "success", "lint": "failure"}
         assert run.green(["test"]) and not run.green(["test", "lint"])
 
-    @pytest.mark.req("W1")
-    def test_ci_sees_the_pushed_commit_and_no_other(self, world: ForgeWorld) -> None:
-        red = world.pushed("feat/S-1", {"story.py": "x = 1\n"})
-        green = world.pushed("feat/S-1", {"story.py": "x = 2\n"})
-        jobs = {"test": world.job("grep -q 'x = 2' story.py")}
-        assert not world.forge.ci(red, jobs).green(["test"])
-        assert world.forge.ci(green, jobs).green(["test"])
+    @pytest.mark.req("W5")
+    def test_the_log_of_a_failed_job_can_be_had(self, world: ForgeWorld) -> None:
+        head = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, {"lint": "echo 'it is ugly' >&2; exit 3"})
+        run = world.finished_ci(head)
+        assert "it is ugly" in world.another_worker().ci_log(run, run.jobs[0])
+        assert world.forge.ci_log(run, run.jobs[0].model_copy(update={"log": "", "id": ""})) == ""
 
     @pytest.mark.req("W1")
-    def test_a_job_past_its_time_has_failed(self, world: ForgeWorld) -> None:
-        run = world.forge.ci(world.pushed("feat/S-1"), {"test": world.job("cat /dev/zero > /dev/null", timeout=0.3)})
-        assert run.jobs[0].state == "failure" and not run.green(["test"])
+    def test_ci_sees_the_pushed_commit_and_no_other(self, world: ForgeWorld) -> None:
+        jobs = {"test": "grep -q 'x = 2' story.py"}
+        red = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, jobs)
+        assert not world.finished_ci(red).green(["test"])
+        green = world.pushed_with_ci("feat/S-1", {"story.py": "x = 2\n"}, jobs)
+        assert world.finished_ci(green).green(["test"])
+        assert not world.finished_ci(red).green(["test"])
 
     @pytest.mark.req("W1")
     def test_a_run_with_no_jobs_or_without_the_required_one_is_not_green(self, world: ForgeWorld) -> None:
-        head = world.pushed("feat/S-1")
-        nothing = world.forge.ci(head, {})
-        assert not nothing.finished and not nothing.green(["test"]) and not nothing.green([])
-        assert not world.forge.ci(head, {"other": world.job("true")}).green(["test"])
+        nothing = world.forge.ci(world.pushed("feat/S-1"), {})
+        assert not nothing.jobs and not nothing.finished and not nothing.green(["test"]) and not nothing.green([])
+        head = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, {"other": "true"})
+        assert not world.finished_ci(head).green(["test"])
 
     @pytest.mark.req("W1")
     def test_ci_is_known_by_full_sha_of_a_pushed_commit(self, world: ForgeWorld) -> None:
         head = world.pushed("feat/S-1")
         with pytest.raises(ValueError, match="full commit id"):
-            world.forge.ci(Sha(head[:12]), {"test": world.job("true")})
+            world.forge.ci(Sha(head[:12]), {})
         with pytest.raises(LookupError):
-            world.forge.ci(NOBODY, {"test": world.job("true")})
+            world.forge.ci(NOBODY, {})

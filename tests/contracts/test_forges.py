@@ -1,23 +1,31 @@
 """Every forge adapter against the one contract, and what is special to each."""
 
+import json
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from damascus.domain.ids import Sha
-from damascus.domain.ports import Forge, Push
-from damascus.forges import FORGES
+from damascus.domain.config import ForgeConfig
+from damascus.domain.failures import CallRetry
+from damascus.domain.ids import Sha, sha
+from damascus.domain.ports import CiRun, Forge, Job, Push
+from damascus.engine.patience import patient
+from damascus.forges import Setup, make_forge
+from damascus.forges.gitea_server import GiteaServer
 from damascus.forges.local import LocalForge
 from damascus.gates.evidence import CleanRunner
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.remote import Remote
 from damascus.git.repository import Repository
+from tests.real_forge import plant
 from tests.user_repository import UserRepository, candidate, counted_git
+from tests.waiting import eventually
 
 pytest.register_assert_rewrite("tests.contracts.forge_contract")
 
-from tests.contracts.forge_contract import FENCE, ForgeContract, ForgeWorld  # noqa: E402
+from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld  # noqa: E402
 
 
 class LocalWorld(ForgeWorld):
@@ -28,12 +36,14 @@ class LocalWorld(ForgeWorld):
         self.mirror = self.user.mirror(folder / "mirror.git")
         self.logs = folder / "logs"
         self.logs.mkdir()
+        self.jobs: dict[Sha, dict[str, Job]] = {}
         self.forge = self.another_worker()
 
     def another_worker(self) -> Forge:
         mirror = Mirror.open(self.mirror.path, str(self.user.top))
         runner = CleanRunner(mirror, self.logs / "checkouts")
-        return LocalForge(mirror, Repository.discover(self.user.top), "main", runner, "my calc")
+        repository = Repository.discover(self.user.top)
+        return make_forge("local", Setup(mirror, repository, "main", runner, "my calc", ForgeConfig.model_validate({})))
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
         return candidate(self.mirror, base or self.forge.main_tip(), dict(files))
@@ -47,6 +57,17 @@ class LocalWorld(ForgeWorld):
     def push_without_fence(self, branch: str, commit: Sha, was: Sha) -> None:
         self.mirror.update_refs([RefMove(f"refs/heads/{branch}", commit, was)])
 
+    def pushed_with_ci(self, branch: str, files: Mapping[str, str], jobs: Mapping[str, str]) -> Sha:
+        commit = self.pushed(branch, files)
+        self.jobs[commit] = {name: self.job(command, label=name) for name, command in jobs.items()}
+        return commit
+
+    def finished_ci(self, commit: Sha) -> CiRun:
+        return self.forge.ci(commit, self.jobs[commit])
+
+    def job(self, command: str, timeout: float = 30.0, label: str = "ci") -> Job:
+        return Job(tree=NOBODY, command=command, timeout=timeout, label=label, log=self.logs / f"{label}.log")
+
 
 class TestLocal(ForgeContract):
     @pytest.fixture
@@ -55,7 +76,7 @@ class TestLocal(ForgeContract):
 
     @pytest.mark.req("F14")
     def test_it_is_registered_and_its_url_can_be_pasted(self, world: LocalWorld) -> None:
-        assert FORGES[world.forge.name] is LocalForge
+        assert isinstance(world.forge, LocalForge) and world.forge.name == "local" and world.forge.runs_ci
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
         assert pull.url == f"local://my%20calc/pulls/{pull.number}"
 
@@ -140,3 +161,94 @@ class TestLocal(ForgeContract):
         world.another_worker().comment(pull, "k", "text")
         found = world.forge.find_pull("feat/S-1")
         assert found is not None and found.comments == ["text"]
+
+    @pytest.mark.req("W1")
+    def test_a_job_past_its_time_has_failed(self, world: LocalWorld) -> None:
+        job = world.job("cat /dev/zero > /dev/null", timeout=0.3)
+        run = world.forge.ci(world.pushed("feat/S-1"), {"test": job})
+        assert run.jobs[0].state == "failure" and not run.green(["test"])
+
+    @pytest.mark.req("W1")
+    def test_ci_of_a_commit_with_jobs_is_known_by_full_sha_too(self, world: LocalWorld) -> None:
+        head = world.pushed("feat/S-1")
+        with pytest.raises(ValueError, match="full commit id"):
+            world.forge.ci(Sha(head[:12]), {"test": world.job("true")})
+
+
+CHECKOUT = """\
+git init -q .
+git fetch -q --depth 1 "${{ github.server_url }}/${{ github.repository }}" "${{ github.sha }}"
+git checkout -q FETCH_HEAD
+"""
+
+
+class GiteaWorld(ForgeWorld):
+    """A repository of its own on a running Gitea, whose runner takes the jobs."""
+
+    def __init__(self, server: GiteaServer, folder: Path) -> None:
+        self.server = server
+        self.planted = plant(server, folder, {"base.py": "1\n"})
+        self.mirror = Mirror.open(folder / "mirror.git", self.planted.url)
+        self.bare = self._forge(self.mirror)
+        self.forge = self.another_worker()
+
+    def _forge(self, mirror: Mirror) -> Forge:
+        config = ForgeConfig.model_validate({"kind": "gitea", "url": self.planted.url})
+        environ = {"DAMASCUS_FORGE_TOKEN": self.server.token}
+        runner = CleanRunner(mirror, mirror.path.parent / "checkouts")
+        repository = Repository.discover(self.planted.folder)
+        return make_forge("gitea", Setup(mirror, repository, "main", runner, "calc", config, environ))
+
+    def another_worker(self) -> Forge:
+        """As the engine has it: a loaded Gitea on sqlite answers 500 now and then."""
+        return patient(self._forge(Mirror.open(self.mirror.path, self.planted.url)), CallRetry(5, 0.1, 1.0))
+
+    def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
+        return candidate(self.mirror, base or self.forge.main_tip(), dict(files))
+
+    def main(self) -> Sha:
+        return sha(self.planted.git("ls-remote", "origin", "refs/heads/main").split("\t")[0])
+
+    def person_commits(self, files: Mapping[str, str]) -> Sha:
+        self.planted.git("fetch", "-q", "origin", "main")
+        self.planted.git("reset", "-q", "--hard", "FETCH_HEAD")
+        self.planted.commit(files)
+        self.planted.git("push", "-q", "origin", "HEAD:refs/heads/main")
+        return sha(self.planted.tip)
+
+    def push_without_fence(self, branch: str, commit: Sha, was: Sha) -> None:
+        remote = Remote(self.mirror, f"{self.planted.url}.git", lambda: self.server.token)
+        remote.push([RefMove(f"refs/heads/{branch}", commit, was)])
+
+    def pushed_with_ci(self, branch: str, files: Mapping[str, str], jobs: Mapping[str, str]) -> Sha:
+        return self.pushed(branch, {**files, ".gitea/workflows/ci.yml": workflow(jobs)})
+
+    def finished_ci(self, commit: Sha) -> CiRun:
+        def told() -> CiRun | None:
+            run = self.forge.ci(commit, {})
+            return run if run.finished else None
+
+        found = eventually(told, 60, "CI")
+        assert found is not None
+        return found
+
+
+def workflow(jobs: Mapping[str, str], on: object = "push") -> str:
+    """JSON is YAML, too."""
+    told = {
+        name: {"runs-on": "ubuntu-latest", "steps": [{"run": f"{CHECKOUT}{command}\n"}]}
+        for name, command in jobs.items()
+    }
+    return json.dumps({"on": on, "jobs": told})
+
+
+class TestGitea(ForgeContract):
+    @pytest.fixture
+    def world(self, real_gitea: GiteaServer, tmp_path: Path) -> GiteaWorld:
+        return GiteaWorld(real_gitea, tmp_path)
+
+
+class TestOlderGitea(ForgeContract):
+    @pytest.fixture
+    def world(self, older_gitea: GiteaServer, tmp_path: Path) -> GiteaWorld:
+        return GiteaWorld(older_gitea, tmp_path)

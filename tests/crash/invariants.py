@@ -94,10 +94,10 @@ def events_tell_every_change(field: Field, item: dict[str, Any]) -> None:
 
 
 def no_lease_without_its_item(field: Field) -> None:
-    """I8: at rest no lease, no leased item, nobody's landing lease."""
+    """I8: at rest no lease, no leased item, nobody in the queue."""
     assert not field.yard.query("SELECT * FROM leases")
     assert not field.yard.query("SELECT story_id FROM work_items WHERE state = 'leased'")
-    assert not field.yard.query("SELECT * FROM landings WHERE item_id IS NOT NULL")
+    assert not field.yard.query("SELECT * FROM queue_entries")
 
 
 def main_is_whole(field: Field) -> None:

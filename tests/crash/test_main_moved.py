@@ -13,7 +13,7 @@ from tests.crash.invariants import check_invariants
 from tests.crash.worker_process import Act
 
 MOVED = Act("land:before_intent", "person")
-AGAIN = ("tip", "rebase", "verify", "push", "propose", "ci", "land")
+AGAIN = ("rebase", "verify", "push", "propose", "ci", "land")
 CASES = [(step, point) for step in AGAIN for point in points(named(step))]
 
 

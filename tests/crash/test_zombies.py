@@ -51,7 +51,7 @@ def all_end(*workers: WorkerProcess) -> None:
 
 def everything(field: Field) -> list[Any]:
     """All that a zombie must leave as it is: rows, branches, pulls, main."""
-    tables = ("work_items", "journal", "events_outbox", "landings", "human_issues")
+    tables = ("work_items", "journal", "events_outbox", "queues", "queue_entries", "human_issues")
     rows = [field.yard.query(f"SELECT * FROM {table} ORDER BY 1, 2, 3") for table in tables]
     refs = field.yard.project.mirror.git.out("for-each-ref", "refs/heads", "refs/damascus")
     return [*rows, refs, field.yard.main()]

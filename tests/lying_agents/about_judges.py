@@ -183,7 +183,7 @@ LIES = (
     Tale(
         "conflicts with main",
         "says it merged; a person's commit to the same file came in between",
-        "rebase on main under the landing lease",
+        "rebase on main before the tests",
         "rebase_conflict",
         "good_work()",
         fools=True,

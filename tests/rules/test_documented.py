@@ -8,13 +8,13 @@ from damascus.domain.config import Config, Section, variable
 from damascus.domain.event import EVENTS
 from damascus.domain.failures import TABLE
 from damascus.domain.verdict import Milestone, Phase, TaskStatus, Verdict
-from damascus.engine.lifecycle import STEPS
+from damascus.engine.lifecycle import SOMETIMES, STEPS
 from tests.rules.tree import constants, document, documents, sources
 
 FAMILIES = "|".join(sorted({kind.split(".")[0] for kind in EVENTS}))
 EVENT = re.compile(rf"({FAMILIES})\.[a-z_]+")
 NOT_EVENTS = {"ci.jobs", "repo.git", "item.started", "item.completed"}
-WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget"}
+WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget", "mirror", "chain", "upstream", "repo_full"}
 
 
 def written_events() -> dict[str, set[str]]:
@@ -98,7 +98,7 @@ def test_every_phase_milestone_and_task_word_is_documented() -> None:
 
 
 def test_every_step_is_documented() -> None:
-    assert missing([f"`{step.step}`" for step in STEPS], document("docs/lifecycle.md")) == []
+    assert missing([f"`{step.step}`" for step in (*STEPS, *SOMETIMES)], document("docs/lifecycle.md")) == []
 
 
 def wait_kinds() -> set[str]:

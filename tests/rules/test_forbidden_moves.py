@@ -110,8 +110,9 @@ def test_a_worker_that_pushed_stays_with_its_ci(tmp_path: Path, database_url: st
 def test_ci_is_asked_for_one_commit_only() -> None:
     """querying_all_ci_runs: a forge can be asked for one SHA's jobs and for nothing else about CI."""
     about_ci = [name for name in dir(Forge) if "ci" in name.split("_") or "runs" in name]
-    assert about_ci == ["ci"]
+    assert about_ci == ["ci", "ci_log", "runs_ci"]
     assert list(inspect.signature(Forge.ci).parameters) == ["self", "sha", "jobs"]
+    assert list(inspect.signature(Forge.ci_log).parameters) == ["self", "ci", "job"]
 
 
 @pytest.mark.req("W22", "T5")

@@ -6,13 +6,15 @@ from typing import Any
 from uuid import uuid4
 
 from damascus.domain import policy
+from damascus.domain.ids import Sha
 from damascus.domain.item import Item
-from damascus.domain.outcome import Advance, Landed, Outcome
+from damascus.domain.merge_queue import Entry, State, nearest
+from damascus.domain.outcome import Advance, Landed, Outcome, Wait
 from damascus.domain.scope import parse_scope
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase
-from damascus.store import leases, projects, queueing, rows, settle
-from damascus.store.db import Connection, Database, database_clock, sql
+from damascus.store import leases, merge_queue, projects, queueing, rows, settle
+from damascus.store.db import Connection, Database, database_clock
 from tests.yard import story
 
 LEASE = timedelta(seconds=60)
@@ -21,9 +23,17 @@ LEASE = timedelta(seconds=60)
 class Lane:
     """One project in one database."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, project: projects.ProjectRow | None = None) -> None:
         self.db = db
-        self.project = projects.register(db, uuid4(), "shop", f"/nowhere/{uuid4()}", ("main", "a" * 40))
+        self.project = project or projects.register(
+            db, uuid4(), "shop", f"/nowhere/{uuid4()}", ("main", "a" * 40), repo=uuid4()
+        )
+
+    def beside(self, name: str) -> "Lane":
+        """A further repository of the same project."""
+        main = ("main", "a" * 40)
+        row = projects.register(self.db, self.project.uuid, name, f"/nowhere/{uuid4()}", main, repo=uuid4())
+        return Lane(self.db, row)
 
     # ── stories ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -67,15 +77,23 @@ class Lane:
     def review(self, item: Item, *, keep: bool = True) -> Item:
         return self.settle(item, Advance(Phase.REVIEW, {"pr_url": "local#1"}), keep=keep)
 
-    def take_landing(self, item: Item) -> bool:
-        params = {"repo": item.repo_id, "target": "main", "item": item.id}
+    def line(self) -> merge_queue.Line:
+        return merge_queue.look(self.db, self.project.repo_id, "main")
 
-        def work(c: Connection) -> bool:
+    def put(self, item: Item, base: str = "", *, state: State = "testing", most: int = 1) -> str:
+        """Into the queue on top of `base` (the last one ahead), with a commit named after the story."""
+        ahead = nearest(self.line().ahead(item.id))
+        on = Sha(base or (ahead.commit if ahead else "main"))
+        entry = Entry(item.id, on, Sha(f"{item.story_id} on {on}"), state)
+
+        def work(c: Connection) -> str:
             leases.assert_fence(c, item.id, item.fence)
-            row = c.execute(sql("take_landing"), params).fetchone()
-            return bool(row and row["taken"])
+            return merge_queue.put(c, (item.repo_id, "main"), entry, most)
 
         return self.db.run(work)
+
+    def wait_to_land(self, item: Item, version: int | None) -> None:
+        self.settle(item, Wait("landing", f"{item.repo_id} main", version=version))
 
     def expire(self, *items: Item) -> None:
         ids = [item.id for item in items]
@@ -158,16 +176,33 @@ RULES = {
         SELECT i.story_id FROM work_items i JOIN work_items d ON d.id::text = i.wait_key
          WHERE i.wait_kind = 'dependency' AND (d.phase = 'done' OR NOT d.id = ANY (i.depends_on))""",
     "who waits to land has somebody landing before it": """
-        SELECT i.story_id, l.item_id FROM work_items i LEFT JOIN landings l ON l.repo_id || ' ' || l.target = i.wait_key
-         WHERE i.wait_kind = 'landing' AND (l.item_id IS NULL OR l.item_id = i.id)""",
+        SELECT i.story_id FROM work_items i WHERE i.wait_kind = 'landing' AND NOT EXISTS (
+            SELECT 1 FROM queue_entries e WHERE e.repo_id || ' ' || e.target = i.wait_key AND e.item_id <> i.id)""",
     "who waits for a hold to end is held": """
         SELECT i.story_id FROM work_items i WHERE i.wait_kind = 'hold'
            AND NOT EXISTS (SELECT 1 FROM repo_holds h WHERE h.repo_id::text = i.wait_key AND h.released_at IS NULL)""",
+    "two repositories of one chain are never worked at once": """
+        SELECT a.story_id, b.story_id AS other FROM work_items a JOIN work_items b ON b.state = 'leased' AND b.phase <> 'spec'
+         WHERE a.state = 'leased' AND a.phase <> 'spec' AND b.repo_id IN (SELECT c.repo_id FROM chain_of(a.repo_id) c)""",
+    "who waits for its chain is kept out by the one it waits for": """
+        SELECT i.story_id, b.story_id AS blocker, b.state FROM work_items i JOIN work_items b ON b.id::text = i.wait_key
+         WHERE i.wait_kind = 'chain' AND NOT (b.state = 'ready' OR b.wait_kind IS NOT DISTINCT FROM 'chain' OR EXISTS (
+                   SELECT 1 FROM active_scopes a JOIN chain_of(i.repo_id) c ON c.repo_id = b.repo_id WHERE a.item_id = b.id))""",
+    "who waits for a place finds none": """
+        SELECT i.story_id FROM work_items i JOIN repos r ON r.id = i.repo_id WHERE i.wait_kind = 'repo_full'
+           AND (SELECT count(*) FROM repo_locks l WHERE l.repo_id = r.id AND l.works) < r.max_workers
+           AND NOT EXISTS (SELECT 1 FROM work_items o WHERE o.repo_id = r.id AND o.state = 'ready')""",
+    "who waits for an upstream repository has one that is not green": """
+        SELECT i.story_id FROM work_items i JOIN repos u ON u.id::text = i.wait_key
+         WHERE i.wait_kind = 'upstream' AND NOT (u.ci_state IS NOT DISTINCT FROM 'pending' OR u.red_since IS NOT NULL)""",
+    "who works in a repository holds its files there": """
+        SELECT l.item_id FROM repo_locks l JOIN work_items i ON i.id = l.item_id
+         WHERE l.works AND (l.repo_id <> i.repo_id OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = i.id))""",
     "who waits for time has a wake-up": """
         SELECT story_id FROM work_items WHERE wait_kind IN ('backoff', 'ci', 'dirty') AND not_before IS NULL""",
     "no story that rests lands or keeps a barrier": """
         SELECT i.story_id FROM work_items i WHERE i.state = 'resting' AND (
-               EXISTS (SELECT 1 FROM landings l WHERE l.item_id = i.id)
+               EXISTS (SELECT 1 FROM queue_entries e WHERE e.item_id = i.id)
             OR EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = i.id)
             OR EXISTS (SELECT 1 FROM worker_records w WHERE w.item_id = i.id))""",
     "a blocked story asks, a done or cancelled one does not": """

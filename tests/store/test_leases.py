@@ -8,11 +8,13 @@ import pytest
 
 from damascus.domain.errors import DamascusError, Fenced
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.ids import Sha
+from damascus.domain.item import Item
 from damascus.domain.outcome import GivenBack, NeedsPerson, Rejected, Wait
 from damascus.domain.policy import RESCUE_LIMIT
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.maintenance.rescuer import Rescuer
-from damascus.store import journal, leases, people
+from damascus.store import journal, leases, merge_queue, people
 from damascus.store.db import Connection, Database
 from tests.store.lane import LEASE, Lane, waits_for_a_lock
 from tests.waiting import eventually
@@ -50,7 +52,7 @@ def test_a_zombie_writes_nothing(lane: Lane) -> None:
     with pytest.raises(Fenced):
         lane.land(zombie)
     with pytest.raises(Fenced):
-        lane.take_landing(zombie)
+        lane.put(zombie)
     assert leases.heartbeat(lane.db, {zombie.id: zombie.fence}, LEASE) == set()
     assert everything(lane) == before
 
@@ -226,56 +228,104 @@ def test_two_transactions_of_one_item_do_not_deadlock(lane: Lane, second: Databa
     assert failed == []
 
 
-# ── the landing lease ─────────────────────────────────────────────────────────────────────────────────
+# ── the merge queue ───────────────────────────────────────────────────────────────────────────────────
 
 
-def landing_line(lane: Lane, *names: str) -> list:  # type: ignore[type-arg]
-    """The first holds the landing lease, the others wait for it."""
+def landing_line(lane: Lane, *names: str) -> list[Item]:
+    """The first is in a queue for one, the others wait for a place in it."""
     lane.add(*names)
     items = lane.claim(len(names))
-    assert lane.take_landing(items[0])
+    assert lane.put(items[0]) == "in"
     for item in items[1:]:
-        assert not lane.take_landing(item)
-        lane.settle(item, Wait("landing", f"{item.repo_id} main"))
+        assert lane.put(item) == "full"
+        lane.wait_to_land(item, lane.line().version)
     return items
 
 
-def holder(lane: Lane) -> str | None:
-    [row] = lane.query("SELECT i.story_id FROM landings l LEFT JOIN work_items i ON i.id = l.item_id")
-    return row["story_id"]
+def in_line(lane: Lane) -> list[str]:
+    names = {row["id"]: row["story_id"] for row in lane.query("SELECT id, story_id FROM work_items")}
+    return [names[entry.item] for entry in lane.line().entries]
 
 
-def test_the_landing_lease_goes_from_one_to_the_next(lane: Lane) -> None:
+@pytest.mark.req("W1")
+def test_who_leaves_the_queue_makes_room_for_the_next(lane: Lane) -> None:
     first, *_ = landing_line(lane, "one", "two", "three")
     assert lane.states() == {"one": "leased", "two": "landing", "three": "landing"}
     lane.land(first)
-    assert (holder(lane), lane.states()["two"], lane.states()["three"]) == ("two", "ready", "landing")
-    two = lane.claim_one()
-    assert lane.take_landing(two)
+    assert (in_line(lane), lane.states()["two"], lane.states()["three"]) == ([], "ready", "ready")
+    two, three = lane.claim(2)
+    assert (lane.put(two), lane.put(three)) == ("in", "full")
+    lane.wait_to_land(three, lane.line().version)
     lane.settle(two, NeedsPerson(None, "?", ("a",), VerdictFeedback()))
-    assert holder(lane) == "three"
+    three = lane.claim_one()
+    assert (three.story_id, lane.put(three)) == ("three", "in")
     people.cancel(lane.db, lane.project.id, "three")
-    assert holder(lane) is None and lane.violations() == []
+    assert in_line(lane) == [] and lane.violations() == []
 
 
-def test_a_rescued_story_keeps_the_landing_lease(lane: Lane) -> None:
+@pytest.mark.req("W1")
+def test_only_as_many_come_in_as_there_is_room_in_the_order_of_their_deadlines(lane: Lane) -> None:
+    names = [f"S-{n}" for n in range(8)]
+    first, *_ = landing_line(lane, *names)
+    lane.execute("UPDATE work_items SET deadline_at = now() - interval '1 day' WHERE story_id IN ('S-6', 'S-7')")
+    lane.execute("UPDATE queues SET width = 2")
+    lane.land(first)
+    assert [name for name in names if lane.states()[name] == "ready"] == ["S-6", "S-7"]
+
+
+@pytest.mark.req("W16")
+def test_a_rescued_story_keeps_its_place(lane: Lane) -> None:
     first, _ = landing_line(lane, "one", "two")
     lane.expire(first)
     lane.rescue()
-    assert (holder(lane), lane.states()) == ("one", {"one": "ready", "two": "landing"})
+    assert (in_line(lane), lane.states()) == (["one"], {"one": "ready", "two": "landing"})
 
 
-def test_a_wait_for_a_lease_that_was_freed_meanwhile_is_none(lane: Lane) -> None:
+def test_a_wait_for_a_place_that_became_free_meanwhile_is_none(lane: Lane) -> None:
     lane.add("one", "two")
     one, two = lane.claim(2)
-    assert lane.take_landing(one) and not lane.take_landing(two)
+    assert (lane.put(one), lane.put(two)) == ("in", "full")
+    seen = lane.line().version
     lane.land(one)
-    lane.settle(two, Wait("landing", f"{two.repo_id} main"))
-    assert (holder(lane), lane.states()["two"]) == ("two", "ready")
+    lane.wait_to_land(two, seen)
+    assert lane.states()["two"] == "ready"
 
 
-def test_the_heir_of_a_landing_is_not_passed_over_while_a_claim_looks_at_it(lane: Lane, second: Database) -> None:
-    """A claim share-locks the row of whoever blocks a story; the lease must wait for it, not leave it behind."""
+@pytest.mark.req("W1")
+def test_two_at_once_can_not_sit_on_the_same(lane: Lane) -> None:
+    lane.add("one", "two", "three")
+    one, two, three = lane.claim(3)
+    assert lane.put(one, "main", most=4) == "in"
+    assert lane.put(two, "main", most=4) == "moved"
+    assert lane.put(two, "one on main", most=4) == "in"
+    assert lane.put(three, "one on main", most=4) == "moved"
+    lane.db.run(lambda c: merge_queue.mark(c, two.id, Sha("two on one on main"), "red"))
+    assert lane.put(three, "one on main", most=4) == "in", "who is red is passed by"
+    assert in_line(lane) == ["one", "two", "three"]
+
+
+@pytest.mark.req("W1")
+def test_the_window_grows_with_each_landing_and_halves_with_each_that_is_sent_back(lane: Lane) -> None:
+    def width() -> int:
+        [row] = lane.query("SELECT width FROM queues")
+        return int(row["width"])
+
+    lane.add("one", "two", "three")
+    one, two, three = lane.claim(3)
+    for item in (one, two, three):
+        lane.put(item, most=4)
+    assert width() == 4
+    lane.db.run(lambda c: merge_queue.landed(c, one.id))
+    assert width() == 5
+    lane.db.run(lambda c: merge_queue.mark(c, two.id, Sha("two on one on main"), "red"))
+    lane.settle(two, Rejected(Verdict.CI_FAILED, VerdictFeedback()))
+    assert width() == 2
+    lane.settle(three, NeedsPerson(None, "?", ("a",), VerdictFeedback()))
+    assert width() == 2, "who leaves without being red says nothing about the others"
+
+
+def test_who_waits_for_a_place_is_not_passed_over_while_a_claim_looks_at_it(lane: Lane, second: Database) -> None:
+    """A claim share-locks the row of whoever blocks a story; the wake-up must wait for it, not leave it behind."""
     first, heir = landing_line(lane, "one", "two")
     looking = second.connection()
     with looking.transaction():
@@ -284,7 +334,7 @@ def test_the_heir_of_a_landing_is_not_passed_over_while_a_claim_looks_at_it(lane
         settling.start()
         eventually(lambda: not settling.is_alive() or waits_for_a_lock(looking), what="the settle")
     settling.join(20)
-    assert (holder(lane), lane.states()["two"]) == ("two", "ready")
+    assert lane.states()["two"] == "ready"
 
 
 # ── scopes that change ────────────────────────────────────────────────────────────────────────────────

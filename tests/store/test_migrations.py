@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from importlib import resources
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -11,8 +12,11 @@ from damascus.domain.errors import DamascusError
 from damascus.store.db import Database
 from damascus.store.dump import dump
 from damascus.store.migrate import migrate, migrations
+from damascus.store.projects import ProjectRow
 from tests.databases import empty_database
 from tests.store.lane import Lane
+
+UUID_THEN = UUID("6f1b0c9e-0000-4000-8000-000000000001")
 
 
 @pytest.fixture
@@ -32,9 +36,13 @@ def run(db: Database, text: str) -> list[dict[str, object]]:
 
 
 def old_lane(db: Database) -> Lane:
-    """A queue at schema 1 with a story that was claimed and one that was not."""
+    """A queue at schema 1 with a story that was claimed and one that was not, as the release of that time wrote it."""
     migrate(db, upto=1)
-    lane = Lane(db)
+    [project] = run(db, f"INSERT INTO projects (uuid, name) VALUES ('{UUID_THEN}', 'shop') RETURNING id")
+    values = f"({project['id']}, '/nowhere', 'main')"
+    [repo] = run(db, f"INSERT INTO repos (project_id, path, main_branch) VALUES {values} RETURNING id")
+    ids = int(str(project["id"])), int(str(repo["id"]))
+    lane = Lane(db, ProjectRow(ids[0], UUID_THEN, "shop", ids[1], UUID_THEN, "shop", False, "/nowhere", "main", None))
     for name in ("claimed", "fresh"):
         lane.bulk(f"{name}-", 1, f"{name}.py")
     lane.execute("UPDATE work_items SET claims = 3, updated_at = '2026-01-02 03:04:05Z' WHERE story_id = 'claimed-1'")

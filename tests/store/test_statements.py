@@ -48,12 +48,15 @@ def test_the_claim_walks_its_index_however_long_the_queue(db: Database) -> None:
     lane.execute("ANALYZE work_items")
     chosen = (
         "SELECT * FROM work_items w WHERE w.project_id = %s AND w.state = 'ready'"
+        " AND (%s IS NULL OR w.repo_id = ANY (%s))"
         " ORDER BY w.deadline_at, w.id LIMIT %s - cardinality(%s) FOR NO KEY UPDATE SKIP LOCKED"
     )
     [function] = lane.query("SELECT prosrc FROM pg_proc WHERE proname = 'claim_items'")
-    squeezed = " ".join(re.sub(r"\b(p_project|p_count|taken)\b", "%s", function["prosrc"]).split())
+    squeezed = " ".join(re.sub(r"\b(p_project|mine|p_count|taken)\b", "%s", function["prosrc"]).split())
     assert chosen in squeezed, "the claim's inner SELECT is another one now: correct this test"
-    told = plan(lane, chosen, lane.project.id, 8, [1, 2])
+    typed = chosen.replace("(%s IS NULL OR w.repo_id = ANY (%s))", "(%s::bigint[] IS NULL OR w.repo_id = ANY (%s))")
+    mine = [lane.project.repo_id]
+    told = plan(lane, typed, lane.project.id, mine, mine, 8, [1, 2])
     assert "Index Scan using work_items_ready" in told and "Sort" not in told and "Seq Scan" not in told
 
 

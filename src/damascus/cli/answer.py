@@ -1,12 +1,13 @@
 """damascus answer: a person decides."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import of_story, open_app, open_project
 from damascus.cli.say import next_step, say
-from damascus.domain.errors import UsageError
+from damascus.domain.errors import DamascusError, UsageError
 
 if TYPE_CHECKING:
     from damascus.store.db import Database, Row
@@ -26,14 +27,21 @@ def answer(
     from damascus.domain import recovery
     from damascus.store import people, views
 
-    db, project = opened()
+    app = open_app()
+    db, project = app.database, open_project(app)
     said = " ".join(choice)
     issue, text = people.answer(db, project.row.id, number, said)
     story = issue["story_id"]
+    with suppress(DamascusError):  # the answer counts, wherever the story's files are
+        project = of_story(app, project, story)
     if issue["kind"] == "write":
         _about_write(db, project.row.id, issue, text)
     elif story is not None and (chosen := recovery.chosen(issue["options"], said)) is not None:
         recover(db, project, issue, chosen)
+    elif issue["about"] is not None:
+        from damascus.cli.breakages import decide
+
+        decide(db, project, issue, text)
     elif story is None:
         people.close(db, project.row.id, issue, text)
         say(f"Question {number} is answered: {text}.")

@@ -5,27 +5,19 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from damascus.domain.check import Check
 from damascus.domain.errors import DamascusError, TransientError
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
+    from damascus.domain.ids import Sha
     from damascus.domain.ports import EvidenceRunner
+    from damascus.engine.tools import Tools
 
-State = Literal["ok", "warn", "fail"]
 OLDEST_GIT = (2, 38)
-
-
-@dataclass(frozen=True)
-class Check:
-    """`says` is what was found and, unless it is fine, what to do."""
-
-    name: str
-    state: State
-    says: str
 
 
 def examine(app: "App", *, test: bool) -> Iterator[Check]:
@@ -163,24 +155,21 @@ def _tests(app: "App", project: "Project") -> Check:
     """Each CI command, or else the stack's own test command, on a clean checkout of main's tip."""
     from damascus import stacks
 
-    mirror, main = project.mirror, project.row.main_branch
-    mirror.fetch(only=main)
-    tip = project.repository.tip(main)
-    listing = project.repository.git.out("ls-tree", "-r", "-z", "--name-only", tip).split("\0")
-    command = stacks.default_command(listing)
+    tip = _tools(app, project).forge.main_tip()
+    command = stacks.default_command(list(project.mirror.listing(tip).files))
     jobs = dict(project.config.ci.jobs) or ({"test": command} if command else {})
     if not jobs:
         return Check("tests", "warn", "no test command is known here. Name one under [ci.jobs] in damascus.toml.")
     for name, words in jobs.items():
-        if problem := _run(app, project, name, words):
+        if problem := _run(app, project, tip, name, words):
             return Check("tests", "fail", problem)
     return Check("tests", "ok", f"green on a clean checkout of {tip[:7]}: " + "; ".join(jobs.values()))
 
 
-def _run(app: "App", project: "Project", name: str, command: str) -> str | None:
+def _run(app: "App", project: "Project", tip: "Sha", name: str, command: str) -> str | None:
     from damascus.domain.ports import Job
 
-    tree = project.mirror.tree(project.repository.tip(project.row.main_branch))
+    tree = project.mirror.tree(tip)
     log = project.folder / "doctor" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     done = _runner(app, project).run(Job(tree, command, project.config.test.timeout_seconds, "doctor", log))
@@ -191,13 +180,18 @@ def _run(app: "App", project: "Project", name: str, command: str) -> str | None:
     return f"{command} {how} on a clean checkout of main{counted}. No story can pass before this does. See {log}"
 
 
-def _runner(app: "App", project: "Project") -> "EvidenceRunner":
-    """The same set-up and the same clean checkout that a story's tests get."""
+def _tools(app: "App", project: "Project") -> "Tools":
     from damascus.app import make_tools
     from damascus.engine.tools import nothing
+
+    return make_tools(app, project, None, lambda: False, nothing)
+
+
+def _runner(app: "App", project: "Project") -> "EvidenceRunner":
+    """The same set-up and the same clean checkout that a story's tests get."""
     from damascus.gates.evidence import CleanRunner
 
-    tools = make_tools(app, project, None, lambda: False, nothing)
+    tools = _tools(app, project)
 
     def prepare(checkout: Path) -> Mapping[str, str]:
         tools.prepare_checkout(checkout)

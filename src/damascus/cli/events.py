@@ -1,5 +1,6 @@
-"""damascus events: the history, oldest first."""
+"""damascus events: the history, oldest first; with --follow as it happens, each event with its number in the stream."""
 
+import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -7,25 +8,41 @@ import typer
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table
+from damascus.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from damascus.store.db import Row
+    from damascus.store.db import Database, Row
 
 
 def events(
     story: Annotated[str | None, typer.Argument(metavar="STORY", help="Only this story's.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many of the newest.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C, each event with its number.")] = False,
+    after: Annotated[
+        int | None, typer.Option("--after", min=0, metavar="N", help="With --follow: all after number N.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON; with --follow one object a line.")] = False,
 ) -> None:
     """What happened, oldest first.
 
+    With --follow each event has a number. Who stops at number N goes on with --after N and misses nothing, sees nothing
+    twice, however many hosts work.
+
     \b
     Example:  damascus events S-21 --limit 20
+              damascus events --follow --after 4711 --json
     """
-    from damascus.store import views
+    from damascus.store import stream, views
 
+    if after is not None and not follow:
+        raise UsageError("--after counts along the numbered stream. Say it with --follow.")
     db, project = opened()
     item = views.story_row(db, project.row, story).id if story else None
+    if follow:
+        stream.publish(db)
+        start = stream.tail(db, project.row.id, item, limit) if after is None else after
+        _follow(db, project.row.id, item, start, as_json=as_json)
+        return
     found = views.events(db, project.row, item, limit)
     if as_json:
         print_json({"events": [_published(row) for row in found]})
@@ -33,6 +50,19 @@ def events(
     for line in table(("when", "story", "event", "details"), [_cells(row) for row in found], shrink=(3,), lead=0):
         say(line)
     next_step(f"damascus show {found[-1]['story_id']}" if found and found[-1]["story_id"] else "damascus status")
+
+
+def _follow(db: "Database", project: int, item: int | None, after: int, *, as_json: bool) -> None:
+    from damascus.store import stream
+
+    for row in stream.follow(db, after):
+        if row["project_id"] != project or item not in (None, row["item_id"]):
+            continue
+        if as_json:
+            text = json.dumps({"seq": row["seq"], **_published(row)}, default=str)
+        else:
+            text = "  ".join((str(row["seq"]), *_cells(row)))
+        print(text, flush=True)
 
 
 def _published(row: "Row") -> dict[str, Any]:

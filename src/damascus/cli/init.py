@@ -12,9 +12,10 @@ import typer
 
 from damascus.cli.opened import open_app
 from damascus.cli.say import next_step, say
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, UsageError
 
 if TYPE_CHECKING:
+    from damascus.app import App
     from damascus.git.repository import Repository
 
 FILE = "damascus.toml"
@@ -61,11 +62,16 @@ def init(
     commit: Annotated[
         bool, typer.Option("--commit", help="Commit damascus.toml, and only it, on the main branch.")
     ] = False,
+    joins: Annotated[
+        str | None,
+        typer.Option("--joins", metavar="FOLDER", help="Become a repository of the project in that folder."),
+    ] = None,
 ) -> None:
     """Make the git repository of this folder a project: finds its main branch, stack and tests, writes damascus.toml.
 
     \b
     Example:  damascus init --yes --commit
+              damascus init --joins ../core
     """
     from damascus.git.repository import Repository
 
@@ -76,10 +82,23 @@ def init(
     file = repository.top / FILE
     if not file.exists() and not yes and sys.stdin.isatty() and not typer.confirm(f"Write {FILE}?", default=True):
         raise DamascusError("nothing was changed.")
-    app.init_project(Path.cwd())
+    row = app.init_project(Path.cwd(), joins=Path(joins) if joins is not None else None)
+    if row.joined:
+        say(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
     say(f"{FILE}: {_written(file, repository, found)}")
     _bring_to_main(repository, found.main, commit)
+    _say_graph(app)
     next_step("damascus add SPEC…   (docs/spec.md), and before the first story: damascus doctor --test")
+
+
+def _say_graph(app: "App") -> None:
+    """What it needs can be named before that is there: then `run` refuses, and here it is only said."""
+    from damascus.app import declare_graph
+
+    try:
+        declare_graph(app, [app.project(Path.cwd())])
+    except UsageError as err:
+        print(f"note: {err}", file=sys.stderr)
 
 
 def found_in(repository: "Repository", environ: dict[str, str]) -> Found:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import opened_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError
@@ -45,7 +45,7 @@ def logs(
     """
     from damascus.store import views
 
-    db, project = opened()
+    db, project = opened_for(story)
     row = views.story_row(db, project.row, story)
     found = [log for log in _found(project.runs / row.story_id) if step is None or _is_of(log, step)]
     if as_json:

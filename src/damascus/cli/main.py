@@ -24,7 +24,10 @@ from damascus.cli import (
     demo,
     doctor,
     events,
+    forge,
     gateway,
+    graph,
+    hold,
     inbox,
     init,
     logs,
@@ -39,6 +42,7 @@ from damascus.cli import (
     stats,
     status,
     why,
+    worker,
     write,
 )
 from damascus.cli.say import columns, error_text
@@ -59,9 +63,11 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("init", init.init, "Make this git repository a project."),
     ("add", add.add, "Queue stories from spec files, all or none."),
     ("run", run.run, "Work the queue of this project."),
+    ("worker", worker.worker, "One more worker, on any host."),
     ("status", status.status, "What moves, what needs you, how many of the rest."),
     ("show", show.show, "One story, and what happened step by step."),
     ("why", why.why, "What a story waits for, and who must act."),
+    ("graph", graph.graph, "The repositories: who needs whom, CI, locks."),
     ("logs", logs.logs, "Transcripts and test logs of a story."),
     ("prompt", prompt.prompt, "What a story's next agent step would be told."),
     ("events", events.events, "What happened, oldest first."),
@@ -71,6 +77,8 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("answer", answer.answer, "Answer one of them."),
     ("retry", retry.retry, "Give a story a new budget of tries."),
     ("cancel", cancel.cancel, "End a story."),
+    ("hold", hold.hold, "Stop a repository and its chain."),
+    ("release", hold.release, "Let a repository go on."),
     ("scan", scan.scan, "Look through files for secrets."),
     ("replay", replay.replay, "Check a story's logged writes again."),
     ("doctor", doctor.doctor, "Check that all is there, and say what to do."),
@@ -81,6 +89,7 @@ app.add_typer(rescue.app, name="rescue")
 app.add_typer(write.app, name="write")
 app.add_typer(db.app, name="db")
 app.add_typer(gateway.app, name="gateway")
+app.add_typer(forge.app, name="forge")
 
 
 def _show_version(wanted: bool) -> None:

@@ -90,7 +90,20 @@ def _waits(row: StoryRow) -> str:
             return f"waits for the project's budget {row.wait_key}, reserved by others"
         case "ci":
             return f"CI of {short(row.wait_key)}{_jobs(row)}, {pull(row.pr_url)}"
-    return f"waits for {row.wait_kind} {row.wait_key}"
+        case "mirror":
+            return f"on main, waits for its mirror job ({short(row.wait_key)})"
+    return _waits_in_the_graph(row, who) or f"waits for {row.wait_kind} {row.wait_key}"
+
+
+def _waits_in_the_graph(row: StoryRow, who: str) -> str | None:
+    match row.wait_kind:
+        case "chain":
+            return f"waits for {who}, in a repository of its chain"
+        case "upstream":
+            return "waits until a repository that it needs is green"
+        case "repo_full":
+            return "waits for a place in its repository"
+    return None
 
 
 def _dead_end(row: StoryRow) -> bool:

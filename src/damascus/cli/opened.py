@@ -31,6 +31,18 @@ def opened() -> "tuple[Database, Project]":
     return app.database, project
 
 
+def opened_for(story: str) -> "tuple[Database, Project]":
+    """As `opened`, in the repository that the story belongs to: its files lie with that one."""
+    app = open_app()
+    project = open_project(app)
+    return app.database, of_story(app, project, story)
+
+
+def of_story(app: "App", project: "Project", story: str | None) -> "Project":
+    row = app.database.one("repo_of_story", project=project.row.id, story=story) if story else None
+    return app.beside(project, row["repo_id"]) if row else project
+
+
 def locks_folder(app: "App") -> Path:
     """Where the workers of this host hold their locks."""
     return app.home / "workers"

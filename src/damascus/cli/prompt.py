@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from damascus.cli.opened import open_app, open_project
+from damascus.cli.opened import of_story, open_app, open_project
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import table
 
@@ -32,7 +32,7 @@ def prompt(
     from damascus.engine import briefs
 
     app = open_app()
-    project = open_project(app)
+    project = of_story(app, open_project(app), story)
     given = _given(app, project, story, role)
     choice = model_for(given.role, project.config.models, given.traits)
     parts = briefs.parts(given)

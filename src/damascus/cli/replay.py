@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import opened_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table
 from damascus.domain.errors import DamascusError
@@ -31,7 +31,7 @@ def replay(
     from damascus.writes.bounds import Bounds
     from damascus.writes.replay import replay as replayed
 
-    db, project = opened()
+    db, project = opened_for(story)
     row = views.whole_row(db, project.row, views.story_row(db, project.row, story).story_id)
     name = row["story_id"]
     bounds = Bounds(

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import opened, opened_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table
 from damascus.domain.errors import DamascusError
@@ -30,7 +30,7 @@ def list_snapshots(
     from damascus.cli.words import clock
     from damascus.store import views
 
-    db, project = opened()
+    db, project = opened_for(story) if story else opened()
     stories = [views.story_row(db, project.row, story).story_id] if story else _snapshots(project).stories()
     found = [(n, snapshot) for name in stories for n, snapshot in enumerate(_chain(project, name), 1)]
     if as_json:
@@ -65,7 +65,7 @@ def restore(
     """
     from damascus.store import views
 
-    db, project = opened()
+    db, project = opened_for(story)
     name = views.story_row(db, project.row, story).story_id
     chain = _chain(project, name)
     if number > len(chain):

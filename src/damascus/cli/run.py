@@ -51,9 +51,9 @@ def run(
     refuse_config_off_main(project)
     choice = Choice(slots, agent, agent_command, until_idle, require_sandbox)
     worker = start(app, project, choice)
-    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by(worker)} · local forge"
+    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by(worker)} · {project.config.forge.kind} forge"
     work(app, project, worker, title)
-    return _summary(app, project, worker)
+    return ended(app, project, worker)
 
 
 def played_by(worker: "Worker") -> str:
@@ -67,7 +67,10 @@ def played_by(worker: "Worker") -> str:
 def start(app: "App", project: "Project", choice: "Choice") -> "Worker":
     from damascus.app import make_worker
 
-    return make_worker(app, project, choice)
+    worker = make_worker(app, project, choice)
+    for note in worker.notes:
+        print(f"note: {note}", file=sys.stderr)
+    return worker
 
 
 def refuse_config_off_main(project: "Project") -> None:
@@ -132,7 +135,8 @@ def _catch_signals(worker: "Worker") -> Callable[[], None]:
     return restore
 
 
-def _summary(app: "App", project: "Project", worker: "Worker") -> int:
+def ended(app: "App", project: "Project", worker: "Worker") -> int:
+    """The last words, and the exit code."""
     found = app.database.all("count_by_phase", project=project.row.id)
     counts = {row["phase"]: row["n"] for row in found}
     done, blocked = counts.pop("done", 0), counts.get("blocked", 0)
@@ -141,4 +145,6 @@ def _summary(app: "App", project: "Project", worker: "Worker") -> int:
     next_step("damascus inbox" if blocked else "damascus status --all")
     if worker.stop_requests:
         return 130
+    if worker.outdated:
+        raise DamascusError(worker.outdated)
     return 1 if blocked else 0

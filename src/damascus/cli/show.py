@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import opened_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table, wrapped
 
@@ -27,7 +27,7 @@ def show(
     from damascus.cli.costs import of_story, story_line
     from damascus.store import spending, views
 
-    db, project = opened()
+    db, project = opened_for(story)
     row = views.story_row(db, project.row, story)
     whole = views.whole_row(db, project.row, story)
     steps, issues = views.journal(db, row.id), views.issues(db, row.id)

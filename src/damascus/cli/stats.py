@@ -10,7 +10,7 @@ from damascus.cli.say import next_step, say, wrapped
 
 
 def stats(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """Lead time, tries per story, verdicts, files most touched, cost.
+    """Lead time, tries per story, verdicts, files most touched, flaky tests, cost.
 
     \b
     Example:  damascus stats --json
@@ -41,8 +41,17 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("tries", ", ".join(tries) or "none yet"),
         ("verdicts", ", ".join(verdicts) or "none yet"),
         ("files", ", ".join(files) or "none yet"),
+        ("flaky", ", ".join(_flaky(row) for row in found["flaky"]) or "none seen"),
         ("cost", _cost(found["cost"])),
     ]
+
+
+def _flaky(row: dict[str, Any]) -> str:
+    """A test that failed and passed on one commit; where the log named none, the job."""
+    from damascus.cli.words import plural
+
+    times = plural(row["times"], "time")
+    return f"{row['test']} (job {row['job']}, {times})" if row["test"] else f"job {row['job']} ({times})"
 
 
 def _cost(cost: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from damascus.cli.say import PHASE_COLOURS, compact_json, next_step, say, styled
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
-    from damascus.store.views import Snapshot, StoryRow
+    from damascus.store.views import Snapshot, StoryRow, Worker
 
 TICK = 0.25
 
@@ -132,7 +132,14 @@ def _print_json(app: "App", project: "Project") -> None:
     for n, text in enumerate(_items(views.every_row(app.database, project.row))):
         sys.stdout.write(("," if n else "") + "\n  " + text)
     cost = spending.cost(app.database, project.row, views.counts(app.database, project.row, midnight()))
-    sys.stdout.write(f'\n], "cost": {compact_json(cost.published())}}}\n')
+    alive = [worker_info(worker) for worker in living(app, views.workers(app.database, project.row))]
+    sys.stdout.write(f'\n], "cost": {compact_json(cost.published())}, "workers": {compact_json(alive)}}}\n')
+
+
+def worker_info(worker: "Worker") -> dict[str, Any]:
+    """A process that claims, and on which host."""
+    keys = ("id", "host", "pid", "slots", "busy", "confinement", "started_at")
+    return {key: getattr(worker, key) for key in keys}
 
 
 def _items(rows: "Iterator[StoryRow]") -> Iterator[str]:

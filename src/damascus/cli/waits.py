@@ -6,6 +6,7 @@ from datetime import datetime
 from damascus.cli.now import now
 from damascus.cli.words import clock, listed, one_line, plural, pull, worker
 from damascus.domain.ids import short
+from damascus.store.db import Row
 from damascus.store.views import Worker
 from damascus.store.why import Facts
 
@@ -33,9 +34,13 @@ def waiting(facts: Facts, alive: list[Worker]) -> list[str]:
         "dependency": _for_dependency,
         "landing": _for_landing,
         "hold": _for_hold,
+        "chain": _for_chain,
+        "upstream": _for_upstream,
+        "repo_full": _for_place,
         "backoff": _for_outage,
         "dirty": _for_clean_path,
         "ci": _for_ci,
+        "mirror": _for_mirror,
         "budget": _for_budget,
     }
     tell = kinds.get(facts.row.wait_kind or "", _for_something)
@@ -71,7 +76,7 @@ def _for_landing(facts: Facts) -> list[str]:
     since = f"since {at(facts, row.updated_at)}"
     if blocker is None:
         return [f"{row.story_id} is built and waits {since} for its turn to land. {NOBODY} Its turn comes by itself."]
-    said = [f"{row.story_id} is built and waits {since} to land: {blocker.row.story_id} is landing, one at a time."]
+    said = [f"{row.story_id} is built and waits {since} to land: {blocker.row.story_id} is ahead of it in the queue."]
     return [*said, *_of_blocker(blocker), _then(blocker, f"It lands after {blocker.row.story_id}, by itself.")]
 
 
@@ -82,8 +87,54 @@ def _for_hold(facts: Facts) -> list[str]:
         return [f"{row.story_id} waited for a hold that is over. {NOBODY} It is claimed again shortly."]
     since = at(facts, hold["created_at"])
     return [
-        f"{row.story_id} waits: its repository is held since {since}: {one_line(hold['reason'])}.",
-        "You must cure that; then the hold is released and it goes on by itself.",
+        f"{row.story_id} waits: {_held(hold)} is held since {since}: {one_line(hold['reason'])}.",
+        f"You must cure that; then it goes on when you say: damascus release{_of_repo(hold)}",
+    ]
+
+
+def _held(hold: Row) -> str:
+    return f"{hold['repo']}, a repository of its chain," if hold["elsewhere"] else "its repository"
+
+
+def _of_repo(hold: Row) -> str:
+    return f" {hold['repo']}" if hold["repo"] else ""
+
+
+def _for_chain(facts: Facts) -> list[str]:
+    row, blocker = facts.row, facts.blocker
+    begun = "has not been claimed" if row.claims == 0 else "can't go on"
+    if blocker is None:
+        return [f"{row.story_id} {begun}: a story is worked in a repository of its chain. {NOBODY}"]
+    return [
+        f"{row.story_id} {begun}: {blocker.row.story_id} is worked in {blocker.repo['name']}, and of repositories that "
+        f"need each other ({facts.repo['name']} is one) only one is worked at a time, roots first.",
+        *_of_blocker(blocker),
+        _then(blocker, f"It is woken when {blocker.row.story_id} is on main."),
+    ]
+
+
+def _for_upstream(facts: Facts) -> list[str]:
+    row, repo = facts.row, facts.repo
+    name = repo.get("upstream") or "a repository that it needs"
+    if repo.get("red_since") is None:
+        return [
+            f"{row.story_id} waits until CI has told of {name}'s main, which {repo.get('name')} needs.",
+            f"{NOBODY} It goes on when that main is green.",
+        ]
+    told = one_line(repo.get("ci_text") or "CI")
+    return [
+        f"{row.story_id} waits: main of {name}, which {repo['name']} needs, is red at {short(repo['ci_sha'])} since "
+        f"{at(facts, repo['red_since'])} ({told}).",
+        f"Who broke {name} must repair it: damascus inbox. It goes on by itself when that main is green.",
+    ]
+
+
+def _for_place(facts: Facts) -> list[str]:
+    row, repo = facts.row, facts.repo
+    return [
+        f"{row.story_id} has not been claimed: {plural(repo['max_workers'], 'story is', 'stories are')} worked in "
+        f"{repo['name']} already, as many as [repo] max_workers allows.",
+        f"{NOBODY} It is woken when one of them is on main.",
     ]
 
 
@@ -114,6 +165,15 @@ def _for_ci(facts: Facts) -> list[str]:
         jobs = f" ({progress.get('jobs_passed', 0)} of {progress['total_jobs']} jobs green)"
     return [
         f"{row.story_id} waits for CI of {short(row.wait_key)} on {pull(row.pr_url)} since {since}{jobs}.",
+        f"{NOBODY} Looked at again at {at(facts, row.not_before)}, or when the forge calls.",
+    ]
+
+
+def _for_mirror(facts: Facts) -> list[str]:
+    row, told = facts.row, facts.events.get("item.waits")
+    what = one_line(told["body"].get("message", "")) if told else "the mirror job on main"
+    return [
+        f"{row.story_id} is on main and waits since {at(facts, row.updated_at)} for {what} ({short(row.wait_key)}).",
         f"{NOBODY} Looked at again at {at(facts, row.not_before)}, or when the forge calls.",
     ]
 

@@ -17,6 +17,10 @@ class Fenced(Exception):
     """This worker's lease was taken over: it drops the item silently. Not a failure of the story."""
 
 
+class Outdated(DamascusError):
+    """This code does not know the database's schema: it claims nothing more and finishes what it holds."""
+
+
 class Stopping(Exception):
     """The process was asked to stop; what runs gives its item back without burning an attempt."""
 

@@ -55,6 +55,8 @@ class Wait:
     key: str
     after: timedelta | None = None
     message: str = ""
+    version: int | None = None
+    """Of the merge queue, as it was looked at: if it has changed since, there is nothing to wait for."""
 
 
 @dataclass(frozen=True)

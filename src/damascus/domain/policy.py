@@ -28,6 +28,8 @@ BACKOFF_MOST = timedelta(minutes=5)
 LOOP_LIMIT = 3
 RESCUE_LIMIT = 12
 Event = tuple[str, dict[str, object]]
+IN_LINE = frozenset({"landing", "ci"})
+"""Waits through which a story keeps its place in the merge queue."""
 RETRY_OPTIONS = ("retry with a new budget", "edit the spec and add it again", "cancel the story")
 
 
@@ -61,7 +63,7 @@ class Transition:
     resume_phase: Phase | None = None
     question: Question | None = None
     new_run: bool = False
-    keep_landing: bool = False
+    keep_place: bool = False
     frees_scope: bool = False
     ends_record: bool = False
     facts: dict[str, object] = field(default_factory=dict)
@@ -92,7 +94,8 @@ def decide(item: Item, outcome: Outcome, now: datetime) -> Transition:
         case NeedsPerson():
             return _asks(item, outcome)
         case GivenBack():
-            return _kept(item, events=(("item.released", {"reason": outcome.reason}),))
+            released: Event = ("item.released", {"reason": outcome.reason})
+            return _kept(item, events=(released,), keep_place=item.phase == Phase.MERGE)
         case _:
             assert_never(outcome)
 
@@ -128,7 +131,7 @@ def _advance(item: Item, outcome: Advance) -> Transition:
         phase=outcome.to,
         events=(_moved(item, outcome.to),),
         new_run=True,
-        keep_landing=outcome.to in (Phase.REVIEW, Phase.MERGE),
+        keep_place=outcome.to in (Phase.REVIEW, Phase.MERGE),
         facts=outcome.facts,
         **SERIES_OVER,
     )
@@ -219,6 +222,7 @@ def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
         wait_kind="backoff",
         wait_key=outcome.reason[:200],
         not_before=wake,
+        keep_place=item.phase == Phase.MERGE,
         feedback=_marked_transient(item, outcome.reason),
     )
 
@@ -238,7 +242,16 @@ def _marked_transient(item: Item, reason: str) -> VerdictFeedback:
 def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
     event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
     wake = now + outcome.after if outcome.after is not None else None
-    return _kept(item, state="waiting", events=(event,), wait_kind=outcome.kind, wait_key=outcome.key, not_before=wake)
+    return _kept(
+        item,
+        state="waiting",
+        events=(event,),
+        wait_kind=outcome.kind,
+        wait_key=outcome.key,
+        not_before=wake,
+        keep_place=outcome.kind in IN_LINE,
+        facts={"queue_version": outcome.version},
+    )
 
 
 def _asks(item: Item, outcome: NeedsPerson) -> Transition:

@@ -251,6 +251,8 @@ class Job:
     log: Path
     env: Mapping[str, str] = field(default_factory=dict)
     overlay: bytes | None = None
+    upstreams: Mapping[str, Path] | None = None
+    """Checkouts of the repositories that this one needs, by variable; None: of their mains as they are now."""
 
 
 class EvidenceRunner(Protocol):
@@ -411,6 +413,10 @@ class Blocked(Exception):
         self.needs_person = needs_person
 
 
+class HeadNeeded(Exception):
+    """Main takes only the forge's own merge, and that lands exactly the tested commit only as the head of its pull."""
+
+
 class Forge(Protocol):
     """Where branches, pull requests, CI and main live."""
 
@@ -423,6 +429,10 @@ class Forge(Protocol):
 
     def main_tip(self) -> Sha:
         """Main as the forge has it now; the mirror has the commit afterwards."""
+        ...
+
+    def have(self, commit: Sha) -> bool:
+        """The mirror has this commit afterwards, whichever host made it. False: the forge does not have it either."""
         ...
 
     def run_id(self, sha: Sha) -> str:

@@ -1,6 +1,6 @@
 """One conventional commit per task (A14): what kind of change, what became of which file, and where it came from.
 
-The list of files is git's, never the agent's.
+The list of files is git's, never the agent's. Nothing in a message asks a forge for no CI.
 """
 
 import re
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from damascus.domain.item import Item
 from damascus.domain.ports import ChangedFile
+from damascus.domain.skip_marks import without_skip_marks
 from damascus.domain.verdict import Kind
 
 SUBJECT = 72
@@ -28,7 +29,7 @@ def message(item: Item, kind: Kind, changed: Sequence[ChangedFile], step: str) -
         f"Damascus-Step: {step}",
     ]
     paragraphs = [subject(item.title, kind), _body(changed), "\n".join(trailers)]
-    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n"
+    return without_skip_marks("\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n")
 
 
 def subject(title: str, kind: Kind) -> str:

@@ -21,10 +21,11 @@ from damascus.domain.errors import DamascusError, Fenced, Stopping, TransientErr
 from damascus.domain.failures import transient_os_error
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.item import Item
-from damascus.domain.outcome import GivenBack, NeedsPerson, Outcome, Transient
+from damascus.domain.outcome import Advance, GivenBack, NeedsPerson, Outcome, Transient
 from damascus.domain.policy import Event, Transition
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.engine import milestones
+from damascus.engine.elsewhere import at_hand
 from damascus.engine.phases.build import build
 from damascus.engine.phases.candidate import shut_out_older_push
 from damascus.engine.phases.merge import merge
@@ -62,8 +63,7 @@ STEPS: tuple[StepInfo, ...] = (
     StepInfo(Phase.BUILD, "prepare", "local", "looks at main, decides the base, saves what lies in the workspace"),
     StepInfo(Phase.BUILD, "implement", "agent", "the agent writes in a fresh workspace; its files become a commit"),
     StepInfo(Phase.BUILD, "red", "local", "scope, secrets, weakened tests; the new tests fail without the code"),
-    StepInfo(Phase.BUILD, "tip", "local", "main as the forge has it, once the landing lease is held"),
-    StepInfo(Phase.BUILD, "rebase", "local", "the candidate on top of main, or a conflict"),
+    StepInfo(Phase.BUILD, "rebase", "local", "the candidate on top of main and those ahead in line, or a conflict"),
     StepInfo(Phase.BUILD, "verify", "local", "every gate on the rebased commit, in a clean checkout"),
     StepInfo(Phase.BUILD, "push", "effect", "branch and fence ref move together on the forge"),
     StepInfo(Phase.BUILD, "propose", "effect", "the pull request, found or opened"),
@@ -72,11 +72,31 @@ STEPS: tuple[StepInfo, ...] = (
     StepInfo(Phase.REVIEW, "review", "local", "its head is judged again"),
     StepInfo(Phase.MERGE, "land", "effect", "main moves to exactly the tested commit"),
 )
+"""What every story goes through."""
+
+SOMETIMES: tuple[StepInfo, ...] = (
+    StepInfo(Phase.BUILD, "tip", "local", "main as the forge has it"),
+    StepInfo(Phase.BUILD, "ci_since", "local", "since when CI shows nothing new of a commit"),
+    StepInfo(Phase.BUILD, "ci_begun", "local", "the number that the forge gave the run"),
+    StepInfo(Phase.BUILD, "diagnose", "local", "the red jobs' logs, cut and classified"),
+    StepInfo(Phase.BUILD, "ci_rerun", "effect", "the forge runs the red jobs of the same commit once more"),
+    StepInfo(Phase.BUILD, "ci_anew", "local", "the same tree as another commit, where the forge can't do that"),
+    StepInfo(Phase.BUILD, "flaky", "effect", "what failed and then passed is told and quarantined by name"),
+    StepInfo(Phase.BUILD, "ci_red", "local", "milestone FIXING_CI: the story is to repair it"),
+    StepInfo(Phase.MERGE, "stage", "effect", "the candidate on top of those ahead, on a branch of the queue"),
+    StepInfo(Phase.MERGE, "mirror", "local", "the mirror job's success on main"),
+    StepInfo(Phase.MERGE, "mirror_retrigger", "effect", "one empty commit on main, where the job was skipped"),
+)
+"""Only where CI is red, or runs elsewhere than here."""
 
 
 def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> None:
     """Take a claimed item as far as it goes. Raises Fenced when somebody else took it over."""
     run = Run(item, tools)
+    if run.begun_by_another():
+        run = run.anew("another version of the script began it")
+    elif not at_hand(run):
+        run = run.anew("what another host made of it is not here")
     if run.resumed and item.rescues:
         _log_resumption(run)
     while True:
@@ -126,12 +146,14 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     now = database_clock(run.tools.db) if policy.needs_clock(outcome) else BEGINNING
     to = policy.decide(run.item, outcome, now)
     to = replace(to, events=(*to.events, *_milestone_events(run, to)))
-    keep = to.state == "ready" and to.keep_landing and to.phase in ACTIVE and not run.tools.stopping()
+    goes_on = isinstance(outcome, Advance) and to.keep_place
+    keep = goes_on and to.phase in ACTIVE and not run.tools.stopping()
     run.tools.boundary("settle", "before")
     following = store.settle(
         run.tools.db, run.item, to, dones=run.pending, record={"step": run.now, **run.reported}, keep=keep
     )
     run.tools.boundary("settle", "after")
+    run.tools.bell.ring()
     return following
 
 

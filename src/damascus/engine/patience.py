@@ -19,12 +19,16 @@ class _Patient:
         found = getattr(self._forge, name)
         return self._patiently(found) if callable(found) else found
 
+    def _worth_trying(self, err: Exception) -> bool:
+        """Who says how long it lasts (a rate limit) is not asked again before: the story waits that long instead."""
+        return isinstance(err, TransientError) and (err.wait is None or err.wait <= self._retry.most_seconds)
+
     def _patiently(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def tried(*args: Any, **kwargs: Any) -> Any:
             import stamina
 
             for attempt in stamina.retry_context(
-                on=TransientError,
+                on=self._worth_trying,
                 attempts=self._retry.attempts,
                 timeout=None,
                 wait_initial=self._retry.first_seconds,

@@ -12,6 +12,7 @@ The journal is keyed by run, not by attempt: rework without a burnt attempt must
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -19,14 +20,16 @@ from pydantic import BaseModel
 
 from damascus.domain.item import Item
 from damascus.domain.policy import Event
-from damascus.domain.verdict import Milestone
+from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import milestones
+from damascus.engine.script_versions import KEY, SCRIPT_VERSIONS, UNRECORDED
 from damascus.engine.tools import Tools, nothing
 from damascus.store import journal, leases
-from damascus.store.db import Connection, sql
+from damascus.store.db import Connection, jsonb, sql
 from damascus.store.settle import write_record
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 def no_events(_: Any) -> tuple[Event, ...]:
@@ -57,9 +60,12 @@ class Run:
         self.reported: dict[str, object] = {}
         self.just_claimed = entries is None
         self.lost = False
+        self.off_slot = False
+        self.leave_slot: Callable[[], None] = nothing
         self.tell: Callable[[], None] = nothing
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
+        self.script = SCRIPT_VERSIONS.get(item.phase, UNRECORDED)
 
     # ── steps ─────────────────────────────────────────────────────────────────────────────────────────
 
@@ -80,7 +86,8 @@ class Run:
         self.tools.boundary(step, "before")
         result = do()
         self.tools.boundary(step, "after")
-        self._remember(journal.Done(step, key, started, result.model_dump(mode="json"), events=events()))
+        given = self._with_version({})
+        self._remember(journal.Done(step, key, started, result.model_dump(mode="json"), given, events()))
         return result
 
     def effect(
@@ -105,7 +112,7 @@ class Run:
         self.now = step
         started = datetime.now(UTC)
         self.tools.boundary(step, "before_intent")
-        given = intent()
+        given = self._with_version(intent())
         begun = begins()
 
         def begin(c: Connection) -> None:
@@ -131,6 +138,10 @@ class Run:
         entry = self._entries.get((step, key))
         return returns.model_validate(entry.output) if entry and entry.status == "done" else None
 
+    def outputs(self, step: str) -> list[Any]:
+        """What a step returned in this run, under whichever keys."""
+        return [entry.output for entry in self._entries.values() if entry.step == step and entry.status == "done"]
+
     def intent(self, step: str, key: str = "") -> journal.Entry | None:
         """What a run before this claim meant to do and perhaps did."""
         return self._entries.get((step, key))
@@ -138,6 +149,40 @@ class Run:
     def stopping(self) -> bool:
         """Is it time to end the agent: the worker stops, or the item was taken from it (a person's cancel)?"""
         return self.lost or self.tools.stopping()
+
+    # ── the script's version ──────────────────────────────────────────────────────────────────────────
+
+    def begun_by_another(self) -> bool:
+        """Was this run begun by another version of the script, in whose journal this one can't go on?"""
+        recorded = next((e.input[KEY] for e in self._entries.values() if KEY in e.input), UNRECORDED)
+        return self.resumed and recorded != self.script
+
+    def anew(self, why: str) -> "Run":
+        """A new run of the same claim, nothing charged. What the old one did outside is found by key."""
+        fresh = self.item.phase == Phase.BUILD
+        body: dict[str, object] = {"run": self.item.run_no, "phase": self.item.phase.value, "why": why}
+        events = (("run.restarted", body), *(self._end_of_contract() if fresh else ()))
+        params: dict[str, Any] = {"item": self.item.id, "fence": self.item.fence, "run": self.item.run_no}
+        params |= {"script": self.script, "fresh": fresh, "events": jsonb([list(event) for event in events])}
+
+        def work(c: Connection) -> None:
+            leases.assert_fence(c, self.item.id, self.item.fence)
+            row = c.execute(sql("restart_run"), params).fetchone()
+            if row and not row["landing"]:
+                c.execute(sql("leave_queue"), {"item": self.item.id})
+
+        self.tools.db.run(work)
+        milestone = None if fresh else self.item.milestone
+        return Run(replace(self.item, run_no=self.item.run_no + 1, milestone=milestone), self.tools)
+
+    def _end_of_contract(self) -> tuple[Event, ...]:
+        if self.milestone is None:
+            return ()
+        return self.reach(Milestone.TERMINATED, milestones.terminated_line("begun anew"))
+
+    def _with_version(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The first step of a run records which version of the script began it."""
+        return given if self._entries else {**given, KEY: self.script}
 
     # ── facts beside the steps ────────────────────────────────────────────────────────────────────────
 
@@ -161,15 +206,11 @@ class Run:
         params = {"item": self.item.id, "fence": self.item.fence, "repo": self.item.repo_id, "base": base, "tip": tip}
         self._commit(lambda c: c.execute(sql("correct_base"), params))
 
-    def take_landing(self) -> bool:
-        """The landing lease is held from rebase to land, so that the tree is tested once."""
-        params = {"repo": self.item.repo_id, "target": self.tools.target, "item": self.item.id}
-
-        def work(c: Connection) -> bool:
-            row = c.execute(sql("take_landing"), params).fetchone()
-            return bool(row and row["taken"])
-
-        return bool(self._commit(work))
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Something of this item's beside its journal, under the fence: its place in the merge queue."""
+        result: T = self._commit(work)
+        self.tools.bell.ring()
+        return result
 
     def assert_held(self) -> None:
         """Raises Fenced when somebody took the item over."""

@@ -60,7 +60,8 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
     try:
         with checkout_environment(private, run.tools.ports) as own:
             watched = replace(
-                watch, overseer=overseer, stopping=_stopping(run, overseer), writes=writes, checkout=own,
+                watch, overseer=overseer, stopping=_stopping(run, overseer), writes=writes,
+                checkout={**watch.checkout, **own},
                 writable=(private, run.artifacts),
             )  # fmt: skip
             done = agent.run(given, workspace.path, watched)
@@ -90,6 +91,7 @@ def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
     config = purse.config
     named = (Path(name).expanduser() for name in config.agent.readable)
     run.artifacts.mkdir(parents=True, exist_ok=True)
+    needed = run.tools.upstreams()
     return Watch(
         prompt=briefs.prompt(given),
         brief_file=run.folder / "brief.json",
@@ -102,7 +104,8 @@ def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
         log_limit=config.limits.log_max_mb * 1_000_000,
         model=purse.dispatch.model,
         max_turns=config.agent.max_turns,
-        readable=(run.tools.mirror.path, run.tools.folder / "setup", *named),
+        readable=(run.tools.mirror.path, run.tools.folder / "setup", *needed.values(), *named),
+        checkout={name: str(path) for name, path in needed.items()},
     )
 
 

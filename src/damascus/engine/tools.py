@@ -1,11 +1,13 @@
 """What the phases work with, handed over by app.py: adapters behind their ports, git, the data folder."""
 
+import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from damascus.domain.config import Config
-from damascus.domain.ports import Agent, Forge, Gate
+from damascus.domain.ports import Agent, EvidenceRunner, Forge, Gate
 from damascus.git.mirror import Mirror
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
@@ -16,13 +18,54 @@ from damascus.system.ports import PortBlocks
 from damascus.system.sandbox import Level
 
 
+class Bell:
+    """Rung when something of this process changed the queue: who waits for its turn need not wait for a clock."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._rings = 0
+
+    def rings(self) -> int:
+        return self._rings
+
+    def ring(self) -> None:
+        with self._changed:
+            self._rings += 1
+            self._changed.notify_all()
+
+    def wait(self, heard: int, seconds: float) -> None:
+        """Until it rings after `heard`, or for a while."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._rings != heard, seconds)
+
+
 def nothing(*_: object) -> None:
     """The default boundary: nobody looks."""
 
 
+class Needs(Protocol):
+    """The repositories that another one needs (engine/upstreams.py, docs/graph.md)."""
+
+    def __call__(self) -> Mapping[str, Path]:
+        """Checkouts of their mains, by the variable that names each."""
+        ...
+
+    def not_green(self) -> int | None:
+        """One whose main is not known to be green: until it is, nothing that depends on it is pushed or landed (W13)."""
+        ...
+
+
+class NeedsNoOther:
+    def __call__(self) -> Mapping[str, Path]:
+        return {}
+
+    def not_green(self) -> int | None:
+        return None
+
+
 @dataclass(frozen=True)
 class Tools:
-    """One project's tools. `boundary(step, point)` is called at every journal boundary; tests kill there.
+    """One repository's tools. `boundary(step, point)` is called at every journal boundary; tests kill there.
 
     `scanner` looks at whole diffs, `quick_scanner` at each write.
     """
@@ -47,6 +90,13 @@ class Tools:
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing
     refiner: bool = False
+    window: int = 1
+    """Stories tested on top of each other at once, at most."""
+    bell: Bell = field(default_factory=Bell)
+    runner: EvidenceRunner | None = None
+    upstreams: Needs = field(default_factory=NeedsNoOther)
+    home: Path = Path()
+    """The data folder."""
 
     @property
     def target(self) -> str:

@@ -1,24 +1,27 @@
 """A worker: claims for its free slots, carries items in threads that live as long as it does, stops cleanly.
 
-First stop request: no new claims, agents are stopped and their work saved, leases returned. Second: at once.
+First stop request: no new claims, agents are stopped and their work saved, leases returned. Second: at once. A worker
+that finds itself outdated (another host was upgraded first) drains: no new claims, what it holds is finished.
 """
 
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from damascus.domain.errors import Fenced, Stopping
+from damascus.domain.errors import Fenced, Outdated, Stopping
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
 from damascus.engine import lifecycle
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
+from damascus.engine.run import Run
 from damascus.engine.tools import Tools
+from damascus.scanning.scanner import Scanner
 from damascus.store import leases
 from damascus.system.hostid import host_of
 
@@ -38,22 +41,36 @@ class Pace:
 
 
 class Worker:
-    """One process' worth of slots for one project."""
+    """One process' worth of slots for one project: for `tools`' repository, and the others of it that this host has."""
 
-    def __init__(self, tools: Tools, worker_id: str, pace: Pace, guard: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        tools: Tools,
+        worker_id: str,
+        pace: Pace,
+        guard: Callable[[], str | None],
+        others: Mapping[int, Tools] | None = None,
+    ) -> None:
         self.tools = tools
+        self.others = dict(others or {})
         self.id = worker_id
         self.pace = pace
         self.guard = guard
         self.stop_requests = 0
         self.paused: str | None = None
+        self.outdated: str | None = None
         self.lock: object = None
-        self.housekeeping = Housekeeping(tools, worker_id, pace.lease)
+        self.notes: tuple[str, ...] = ()
+        self.ends: list[Callable[[], object]] = []
+        """What else ends with this worker."""
+        self.housekeeping = Housekeeping([tools, *self.others.values()], worker_id, pace.lease)
         self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat)
         self._slots: dict[tuple[int, Fence], Future[None]] = {}
         self._losses = 0
+        self._off_slot: set[tuple[int, Fence]] = set()
         self._wake = threading.Event()
-        self._pool = ThreadPoolExecutor(pace.slots, thread_name_prefix="slot")
+        beside = sum(each.window for each in (tools, *self.others.values()))
+        self._pool = ThreadPoolExecutor(pace.slots + beside, thread_name_prefix="slot")
 
     # ── from outside ──────────────────────────────────────────────────────────────────────────────────
 
@@ -70,7 +87,7 @@ class Worker:
         self._register()
         self._heartbeat.start()
         self.housekeeping.start()
-        for scanner in (self.tools.scanner, self.tools.quick_scanner):
+        for scanner in self._scanners():
             scanner.warm()
         try:
             with suppress(Stopping):
@@ -80,20 +97,22 @@ class Worker:
             self.housekeeping.stop()
             self._heartbeat.stop()
             self._pool.shutdown(wait=self.stop_requests < 2, cancel_futures=True)
-            for scanner in (self.tools.scanner, self.tools.quick_scanner):
+            for scanner in self._scanners():
                 scanner.close()
+            for end in self.ends:
+                end()
             with suppress(Stopping):
                 self.tools.db.do("end_worker", id=self.id)
 
     def _work(self, tick: Callable[[], None]) -> None:
         """Raises Stopping when it is asked to stop while the database is away."""
-        while not self.stopping():
+        while not self.stopping() and not (self.outdated and not self._slots):
             self._reap()
             claimed = self._fill()
             tick()
             if not claimed and not self._slots and self.pace.until_idle and not self._movable():
                 return
-            if not claimed or len(self._slots) >= self.pace.slots:
+            if not claimed or self.busy() >= self.pace.slots:
                 self._wake.wait(self.pace.poll)
             self._wake.clear()
 
@@ -102,20 +121,36 @@ class Worker:
         agent = self.tools.agent
         me["confinement"] = agent.confinement if agent else self.tools.level.value
         self.tools.db.do("register_worker", project=self.tools.project.id, **me)
+        self.tools.db.do("worker_repos", id=self.id, repos=self._repos())
+
+    def _repos(self) -> list[int]:
+        return [self.tools.project.repo_id, *self.others]
+
+    def _tools_of(self, item: Item) -> Tools:
+        return self.others.get(item.repo_id, self.tools)
+
+    def _scanners(self) -> list[Scanner]:
+        every = [self.tools, *self.others.values()]
+        return [scanner for tools in every for scanner in (tools.scanner, tools.quick_scanner)]
 
     def busy(self) -> int:
-        return len(self._slots)
+        """Slots in use. A story that is tested in the merge queue has left its slot."""
+        return len(self._slots) - len(self._off_slot)
 
     # ── slots ─────────────────────────────────────────────────────────────────────────────────────────
 
     def _fill(self) -> int:
-        free = self.pace.slots - len(self._slots)
-        if free <= 0:
+        free = self.pace.slots - self.busy()
+        if free <= 0 or self.outdated:
             return 0
         self.paused = self.guard()
         if self.paused:
             return 0
-        items = leases.claim(self.tools.db, self.tools.project.id, self.id, free, self.pace.lease)
+        try:
+            items = leases.claim(self.tools.db, self.tools.project.id, self.id, free, self.pace.lease)
+        except Outdated as err:
+            self.outdated = self.paused = str(err)
+            return 0
         for item in items:
             self._heartbeat.hold(item.id, item.fence)
             self._slots[item.id, item.fence] = self._pool.submit(self._carry, item)
@@ -130,7 +165,7 @@ class Worker:
 
     def _carry(self, item: Item) -> None:
         try:
-            lifecycle.carry(item, self.tools, self._heartbeat.follow)
+            lifecycle.carry(item, self._tools_of(item), lambda run: self._follow(run, (item.id, item.fence)))
         except (Fenced, Stopping):
             return
         finally:
@@ -138,15 +173,26 @@ class Worker:
             self._heartbeat.drop(item.id, item.fence)
             self._wake.set()
 
+    def _follow(self, run: Run, claim: tuple[int, Fence]) -> None:
+        self._heartbeat.follow(run)
+
+        def leave() -> None:
+            self._off_slot.add(claim)
+            run.off_slot = True
+            self._wake.set()
+
+        run.off_slot, run.leave_slot = claim in self._off_slot, leave
+
     def _reap(self) -> None:
         """Collect finished slots; an exception here is a bug and ends the worker."""
         for claim, future in list(self._slots.items()):
             if future.done():
                 del self._slots[claim]
+                self._off_slot.discard(claim)
                 future.result()
 
     def _movable(self) -> bool:
-        row = self.tools.db.one("movable", project=self.tools.project.id)
+        row = self.tools.db.one("movable", project=self.tools.project.id, repos=self._repos())
         return bool(row and row["movable"])
 
     def _drain(self, tick: Callable[[], None]) -> None:

@@ -26,9 +26,8 @@ from damascus.domain.ports import (
 from damascus.forges.local_pulls import LocalPulls, Record, branch_ref
 from damascus.git import landing
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.objects import EMPTY_TREE
 from damascus.git.repository import Repository
-
-EMPTY_TREE = Sha("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
 
 @dataclass(frozen=True)
@@ -76,6 +75,9 @@ class LocalForge:
         except Stale:  # somebody fetched main in between
             self.mirror.fetch(only=self.main_branch)
 
+    def have(self, commit: Sha) -> bool:
+        return self.mirror.objects.find([commit])[0] is not None
+
     def landed(self, commit: Sha) -> bool:
         """Asked of the user's repository itself, not of the mirror."""
         self._assert_there()
@@ -109,7 +111,11 @@ class LocalForge:
                 raise
 
     def move(self, branch: str, new: Sha | None, was: Sha | None) -> None:
-        self.mirror.update_refs([RefMove(branch_ref(branch), new, was)])
+        try:
+            self.mirror.update_refs([RefMove(branch_ref(branch), new, was)])
+        except Stale:
+            if self.mirror.resolve(branch_ref(branch)) != new:
+                raise
 
     # ── pulls ─────────────────────────────────────────────────────────────────────────────────────────
 

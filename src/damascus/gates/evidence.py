@@ -39,7 +39,7 @@ from damascus.system.sandbox import Cage, Level, detect
 
 KEPT = 256
 READ_BACK = 1_000_000
-Key = tuple[str, str, tuple[tuple[str, str], ...], str]
+Key = tuple[str, str, tuple[tuple[str, str], ...], str, tuple[tuple[str, str], ...]]
 Prepare = Callable[[Path], Mapping[str, str]]
 
 
@@ -50,12 +50,17 @@ def nothing_to_prepare(checkout: Path) -> Mapping[str, str]:
     return {}
 
 
+def needs_no_other() -> Mapping[str, Path]:
+    return {}
+
+
 class CleanRunner:
     """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables.
 
     `sandbox` is how commands are confined (None: as well as this machine can), `readable` what they may read beside
     their own folder and the toolchain: what set-up made refers to where it was made. `ports` gives each run its own.
-    `sweep` takes a used folder away, for who has better things to do than wait for it.
+    `sweep` takes a used folder away, for who has better things to do than wait for it. `upstreams` are checkouts of the
+    repositories that this one needs, by the variable that names them.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class CleanRunner:
         readable: tuple[Path, ...] = (),
         ports: PortBlocks | None = None,
         sweep: "Callable[[Path], object] | None" = None,
+        upstreams: Callable[[], Mapping[str, Path]] = needs_no_other,
     ) -> None:
         self._mirror = mirror
         self._checkouts = checkouts
@@ -80,6 +86,7 @@ class CleanRunner:
         self._readable = readable
         self._ports = ports
         self._sweep = sweep or remove
+        self._upstreams = upstreams
         self._lock = threading.Lock()
         self._passed: OrderedDict[Key, TestRun] = OrderedDict()
         self._running: dict[Key, Future[TestRun | None]] = {}
@@ -89,6 +96,7 @@ class CleanRunner:
         return (self._sandbox or detect()).value
 
     def run(self, job: Job) -> TestRun:
+        job = job if job.upstreams is not None else replace(job, upstreams=self._upstreams())
         key = _key(job)
         while True:
             known, future, mine = self._look(key)
@@ -144,19 +152,19 @@ class CleanRunner:
 
     def _run_in(self, place: Place, job: Job) -> TestRun:
         self._mirror.checkout(job.tree, place.tree)
-        wanted = {**self._prepare(place.tree), **job.env}
+        wanted, needed = {**self._prepare(place.tree), **job.env}, job.upstreams or {}
         if job.overlay is not None:
             lay_over(job.overlay, place.tree)
         with self._own(place) as own:
             finished = process.run(
                 process.shell(job.command),
                 cwd=place.tree,
-                env={**environment(place, wanted), **own},
+                env={**environment(place, wanted), **own, **{name: str(path) for name, path in needed.items()}},
                 log=job.log,
                 timeout=job.timeout,
                 stopping=self._stopping,
                 log_limit=self._log_limit,
-                cage=Cage(self._sandbox or detect(), write=(place.root,), read=self._readable),
+                cage=Cage(self._sandbox or detect(), write=(place.root,), read=(*self._readable, *needed.values())),
             )
         if finished.stopped:
             raise Stopping
@@ -196,7 +204,8 @@ def remove(folder: Path) -> None:
 
 def _key(job: Job) -> Key:
     overlay = hashlib.sha256(job.overlay).hexdigest() if job.overlay is not None else ""
-    return job.tree, job.command, tuple(sorted(job.env.items())), overlay
+    needed = tuple(sorted((name, str(path)) for name, path in (job.upstreams or {}).items()))
+    return job.tree, job.command, tuple(sorted(job.env.items())), overlay, needed
 
 
 def _result(job: Job, place: Place, finished: process.Finished) -> TestRun:

@@ -118,14 +118,20 @@ class Git:
         return self.run(*args, data=data, work_tree=work_tree, index=index).text
 
 
-def run_git(args: tuple[str, ...], env: Mapping[str, str], cwd: Path | None, data: bytes | None = None) -> GitResult:
+def run_git(
+    args: tuple[str, ...],
+    env: Mapping[str, str],
+    cwd: Path | None,
+    data: bytes | None = None,
+    limit: float = CALL_LIMIT,
+) -> GitResult:
     try:
         done = subprocess.run(
             ["git", *args], input=b"" if data is None else data, capture_output=True, env=dict(env), cwd=cwd,
-            timeout=CALL_LIMIT, check=False,
+            timeout=limit, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise TransientError(f"git {args[0]} took over {CALL_LIMIT:.0f} s") from None
+        raise TransientError(f"git {args[0]} took over {limit:.0f} s") from None
     return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", errors="replace"))
 
 

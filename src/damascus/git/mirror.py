@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,7 +84,8 @@ class Mirror:
         if not path.exists():
             _build(path)
         mirror = cls(path, Git.at(path), source)
-        mirror._trust_source()
+        if "://" not in source:  # a real forge is asked over the network, by git/remote.py
+            mirror._trust_source()
         return mirror
 
     def _trust_source(self) -> None:
@@ -106,17 +107,21 @@ class Mirror:
     def fetch(self, *, only: str | None = None) -> None:
         if only is not None and self._same_tip(only):
             return
+        git = Git(self.path, {**self.git.environment, "GIT_CONFIG_GLOBAL": str(self._config)})
+        self.fetch_by(lambda args: git.run(*args, check=False), self.source, only)
+
+    def fetch_by(self, run: Callable[[tuple[str, ...]], GitResult], source: str, only: str | None) -> None:
+        """Heads into refs/remotes/origin, by whichever git may reach the source (git/remote.py: a real forge)."""
         name = only or "*"
         refspec = f"+refs/heads/{name}:refs/remotes/origin/{name}"
         quiet = ("--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance")
-        git = Git(self.path, {**self.git.environment, "GIT_CONFIG_GLOBAL": str(self._config)})
         with self.locked("fetch"):
-            args = ("fetch", *quiet, "--no-recurse-submodules", self.source, refspec)
-            result = git.run(*args, check=False)
+            args = ("fetch", *quiet, "--no-recurse-submodules", source, refspec)
+            result = run(args)
             for _ in range(FETCH_AGAIN):
                 if result.code == 0 or "but expected" not in result.stderr:
                     break
-                result = git.run(*args, check=False)  # a landing moved the same ref meanwhile
+                result = run(args)  # a landing moved the same ref meanwhile
             if result.code == 0:
                 return
             if only is None or "couldn't find remote ref" not in result.stderr:

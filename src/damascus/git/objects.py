@@ -22,6 +22,7 @@ from damascus.git.reader import Reader
 FOLDER = "40000"
 SYMLINK = "120000"
 GITLINK = "160000"
+EMPTY_TREE = Sha("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 REGULAR = ("100644", "100755")
 SMALL = 100_000
 KEPT = 512

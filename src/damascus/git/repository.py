@@ -1,7 +1,8 @@
 """The user's repository: found from any folder inside it, read with our own environment, changed by landing only.
 
-It belongs to the user. Besides main, which `git/landing.py` moves, we write three keys of its git config:
-`damascus.project` (who it is, so that a moved folder is found again), `damascus.queue` and `damascus.owner`.
+It belongs to the user. Besides main, which `git/landing.py` moves, we write four keys of its git config:
+`damascus.project` and `damascus.repository` (who it is, so that a moved folder is found again), `damascus.queue` and
+`damascus.owner`.
 """
 
 import fcntl
@@ -121,17 +122,40 @@ class Repository:
     # ── what we keep in its git config ────────────────────────────────────────────────────────────────
 
     def project_uuid(self, create: bool) -> UUID | None:
+        return self._uuid("damascus.project", uuid4() if create else None)
+
+    def own_uuid(self, wanted: UUID | None = None) -> UUID | None:
+        """Which repository of its project it is; `wanted` is remembered where nothing is yet."""
+        return self._uuid("damascus.repository", wanted)
+
+    def identity(self) -> tuple[UUID | None, UUID | None]:
+        """Its project and which repository of it, in one look: every command begins with it."""
+        found = self.git.run("config", "--get-regexp", r"^damascus\.(project|repository)$", check=False)
+        known = dict(line.partition(" ")[::2] for line in found.text.splitlines())
+        project, own = known.get("damascus.project"), known.get("damascus.repository")
+        return self._parsed("damascus.project", project), self._parsed("damascus.repository", own)
+
+    def join(self, project: UUID, own: UUID) -> None:
+        """From now on a repository of that project."""
         with self._alone():
-            text = self._setting("damascus.project")
-            if text is None and create:
-                text = str(uuid4())
-                self.git.run("config", "damascus.project", text)
+            self.git.run("config", "damascus.project", str(project))
+            self.git.run("config", "damascus.repository", str(own))
+
+    def _uuid(self, key: str, wanted: UUID | None) -> UUID | None:
+        with self._alone():
+            text = self._setting(key)
+            if text is None and wanted is not None:
+                text = str(wanted)
+                self.git.run("config", key, text)
+        return self._parsed(key, text)
+
+    def _parsed(self, key: str, text: str | None) -> UUID | None:
         try:
             return UUID(text) if text else None
         except ValueError:
             raise DamascusError(
-                f"damascus.project in the git config of {self.top} is {text!r}, not a uuid. "
-                f"Remove it: {self._config_command('--unset damascus.project')}"
+                f"{key} in the git config of {self.top} is {text!r}, not a uuid. "
+                f"Remove it: {self._config_command(f'--unset {key}')}"
             ) from None
 
     def lock_queue(self, queue: str, owner: str) -> None:

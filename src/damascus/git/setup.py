@@ -43,8 +43,11 @@ class WorkspaceSetup:
         stopping: Callable[[], bool],
         *,
         sandbox: Level | None = None,
+        may_lack: bool = False,
     ) -> None:
+        """`user_top` is where `copy` finds its files; `may_lack`: a host without the user's folder may have none."""
         self.sandbox = sandbox
+        self.may_lack = may_lack
         self.mirror = mirror
         self.folder = folder
         self.user_top = user_top
@@ -58,6 +61,8 @@ class WorkspaceSetup:
 
     def _copy_file(self, name: str, checkout: Path) -> None:
         source, target = self.user_top / name, checkout / name
+        if self.may_lack and not source.exists():
+            return
         if ".." in Path(name).parts or name.startswith("/") or not source.is_file():
             raise DamascusError(
                 f"[workspace] copy names {name}, no file in {self.user_top}. Create it or correct damascus.toml."

@@ -96,6 +96,7 @@ class Database:
     def _connect(self) -> Connection:
         connection = psycopg.connect(
             self.url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="damascus",
+            keepalives_idle=20, keepalives_interval=5, keepalives_count=4, tcp_user_timeout=60_000,
             options="-c lock_timeout=30s -c idle_in_transaction_session_timeout=60s -c timezone=UTC",
         )  # fmt: skip
         connection.prepare_threshold = 3

@@ -10,14 +10,18 @@ closed) is simply renewed. All times are the database's.
 from dataclasses import dataclass
 from datetime import timedelta
 
+from damascus.domain.errors import Outdated
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
 from damascus.domain.policy import RESCUE_LIMIT
 from damascus.store import rows
 from damascus.store.db import Connection, Database, sql
+from damascus.store.migrate import SchemaRange, current_version, schema_range
 
 LOOK = 200
 """Rows one claim transaction examines before it commits and is asked again."""
+OUTSIDE = -1
+"""Instead of a number of rows: this code does not know the schema."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,38 @@ class Lease:
 
 
 def claim(db: Database, project: int, worker: str, count: int, lease: timedelta) -> list[Item]:
-    """Claim up to `count` items. An empty answer means that nothing can start, never that others were busy."""
+    """Claim up to `count` items. An empty answer means that nothing can start, never that others were busy.
+
+    Raises Outdated when another release has brought the database to a schema that this code does not know.
+    """
     claimed: list[Item] = []
     while len(claimed) < count:
         want = count - len(claimed)
         got, looked = db.run(lambda c, n=want: _claim(c, project, worker, n, lease))  # type: ignore[misc]
         claimed += got
+        if looked == OUTSIDE and not claimed:
+            raise Outdated(_outdated(schema_range(), current_version(db)))
         if looked < LOOK:
             break
     return claimed
 
 
+def _outdated(known: SchemaRange, found: int) -> str:
+    if found > known.high:
+        return (
+            f"this worker is older than the database: upgrade it. It knows schema {known.high}, the database has "
+            f"schema {found}; it finishes what it holds and starts nothing more."
+        )
+    return (
+        f"this worker is newer than the database, which was put back to schema {found} under it (a back-up?). "
+        "It finishes what it holds; start it again, and the database is brought up to date."
+    )
+
+
 def _claim(c: Connection, project: int, worker: str, count: int, lease: timedelta) -> tuple[list[Item], int]:
+    known = schema_range()
     params = {"project": project, "worker": worker, "count": count, "lease": lease, "look": LOOK}
+    params |= {"low": known.low, "high": known.high}
     found = c.execute(sql("claim"), params).fetchall()
     ids = [row["item_id"] for row in found if row["item_id"] is not None]
     if not ids:

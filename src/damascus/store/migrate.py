@@ -1,5 +1,9 @@
 """Numbered migrations, checked by hash, run under a lock. Expand first, contract a release later.
 
+A fleet is upgraded host by host: the first new host migrates while the old ones go on. So each migration says in its
+head which older code it leaves working (`-- readable by: N`, the lowest schema whose code still works with it); without
+that line, none. Code that is too old claims nothing more (function claim_within) and refuses to start.
+
 The lock is tried, not waited for: waiting in pg_advisory_lock() deadlocks with CREATE INDEX CONCURRENTLY.
 """
 
@@ -7,6 +11,7 @@ import hashlib
 import re
 import time
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 
 import psycopg
@@ -24,6 +29,8 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     applied_at timestamptz NOT NULL DEFAULT now()
 )
 """
+SINCE_FLEETS = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS readable_by integer"
+READABLE_BY = re.compile(r"^-- readable by: (\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,28 @@ class Migration:
     def sha256(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def readable_by(self) -> int | None:
+        """The lowest schema whose code still works once this is applied."""
+        found = READABLE_BY.search(self.text)
+        return int(found[1]) if found else None
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What the database remembers of a migration."""
+
+    sha256: str
+    readable_by: int | None
+
+
+@dataclass(frozen=True)
+class SchemaRange:
+    """The schemas that this code works with, as far as it can know: the claim compares newer ones by their own word."""
+
+    low: int
+    high: int
+
 
 def migrations() -> list[Migration]:
     folder = resources.files("damascus.store").joinpath("migrations")
@@ -49,6 +78,19 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda m: m.version)
 
 
+@cache
+def schema_range() -> SchemaRange:
+    """Every process brings the schema up to its own before it works, so that an older one is a restored back-up."""
+    newest = migrations()[-1].version
+    return SchemaRange(newest, newest)
+
+
+def current_version(db: Database) -> int:
+    row = db.one("schema_version")
+    assert row is not None
+    return int(row["version"])
+
+
 def migrate(db: Database, upto: int | None = None) -> list[str]:
     """Bring the database to this release's schema; returns the names applied now."""
     known = [m for m in migrations() if upto is None or m.version <= upto]
@@ -58,6 +100,7 @@ def migrate(db: Database, upto: int | None = None) -> list[str]:
     _take_lock(connection)
     try:
         connection.execute(TABLE)
+        connection.execute(SINCE_FLEETS)
         applied = _applied(connection)
         _check(applied, known)
         todo = [m for m in known if m.version not in applied]
@@ -74,23 +117,23 @@ def _is_current(db: Database, known: list[Migration]) -> bool:
     except psycopg.errors.UndefinedTable:
         return False
     _check(applied, known)
-    return len(applied) == len(known)
+    return all(migration.version in applied for migration in known)
 
 
-def _applied(connection: Connection) -> dict[int, str]:
-    rows = connection.execute("SELECT version, sha256 FROM schema_migrations").fetchall()
-    return {row["version"]: row["sha256"] for row in rows}
+def _applied(connection: Connection) -> dict[int, Applied]:
+    rows = connection.execute("SELECT * FROM schema_migrations").fetchall()
+    return {row["version"]: Applied(row["sha256"], row.get("readable_by")) for row in rows}
 
 
-def _check(applied: dict[int, str], known: list[Migration]) -> None:
+def _check(applied: dict[int, Applied], known: list[Migration]) -> None:
     newest = known[-1].version
-    if any(version > newest for version in applied):
+    if any((its.readable_by or version) > newest for version, its in applied.items() if version > newest):
         raise DamascusError(
             f"the database has schema {max(applied)}, newer than this Damascus (schema {newest}). Nothing was changed. "
             "Upgrade Damascus on this machine, or use another database (docs/operations.md)."
         )
     for migration in known:
-        if applied.get(migration.version, migration.sha256) != migration.sha256:
+        if migration.version in applied and applied[migration.version].sha256 != migration.sha256:
             raise DamascusError(
                 f"migration {migration.version:04d}_{migration.name} was applied in another form than this release's. "
                 "Nothing was changed. Restore the database from a back-up of this release (docs/operations.md)."
@@ -113,6 +156,6 @@ def _apply(connection: Connection, migration: Migration) -> None:
         connection.execute("SET LOCAL lock_timeout = '5s'")
         connection.execute(migration.text.encode())
         connection.execute(
-            "INSERT INTO schema_migrations (version, name, sha256) VALUES (%s, %s, %s)",
-            (migration.version, migration.name, migration.sha256),
+            "INSERT INTO schema_migrations (version, name, sha256, readable_by) VALUES (%s, %s, %s, %s)",
+            (migration.version, migration.name, migration.sha256, migration.readable_by),
         )

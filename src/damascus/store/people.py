@@ -168,7 +168,7 @@ def _take_lease(c: Connection, row: Row) -> bool:
 def _let_go(c: Connection, row: Row, answer: str, *, keep_scope: bool = False) -> None:
     c.execute(sql("drop_barrier" if keep_scope else "free_scope"), {"item": row["id"]})
     c.execute(sql("drop_worker_record"), {"item": row["id"]})
-    c.execute(sql("release_landing"), {"item": row["id"]})
+    c.execute(sql("leave_queue"), {"item": row["id"]})
     c.execute(sql("close_issues"), {"item": row["id"], "answer": answer})
 
 

@@ -14,7 +14,10 @@ from damascus.domain.policy import Transition
 from damascus.store import journal, rows
 from damascus.store.db import Connection, Database, jsonb, sql
 
-FACTS = ("base_commit", "candidate", "pr_url", "merged_commit", "spec_hash", "file_scope", "rough")
+FACTS = (
+    "base_commit", "candidate", "pr_url", "merged_commit", "spec_hash", "file_scope", "rough",
+    "queue_green", "queue_version",
+)  # fmt: skip
 
 
 def settle(
@@ -63,7 +66,7 @@ def _columns(item: Item, to: Transition) -> dict[str, Any]:
         "not_before": to.not_before.isoformat() if to.not_before else None,
         "resume": to.resume_phase,
         "new_run": int(to.new_run),
-        "keep_landing": to.keep_landing,
+        "keep_place": to.keep_place,
         "frees_scope": to.frees_scope,
         "ends_record": to.ends_record,
         "question": _question(to),

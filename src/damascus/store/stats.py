@@ -3,11 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from damascus.store import spending, views
+from damascus.store import flaky, spending, views
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
 
 FILES_SHOWN = 10
+FLAKY_SHOWN = 20
 
 
 def stats(db: Database, project: ProjectRow) -> dict[str, Any]:
@@ -22,5 +23,6 @@ def stats(db: Database, project: ProjectRow) -> dict[str, Any]:
         "tries": {str(row["tries"]): row["stories"] for row in db.all("view_attempts", project=project.id)},
         "verdicts": {row["verdict"]: row["n"] for row in db.all("view_verdicts", project=project.id)},
         "files": [dict(row) for row in files],
+        "flaky": [dict(row) for row in flaky.listed(db, project.id, FLAKY_SHOWN)],
         "cost": spending.cost(db, project, views.counts(db, project, datetime.now(UTC))).published(),
     }

@@ -94,8 +94,8 @@ class StoryRow:
         if self.wait_kind in PERSONS_WAITS:
             who: str | None = "you"
         else:
-            who = "ci" if self.wait_kind == "ci" else self.blocker
-        key = self.blocker if self.wait_kind in ("scope", "behind", "dependency") else self.wait_key
+            who = "ci" if self.wait_kind in ("ci", "mirror") else self.blocker
+        key = self.blocker if self.wait_kind in ("scope", "behind", "dependency", "chain") else self.wait_key
         return Waiting(self.wait_kind, key or "", who, self.not_before)
 
     @property

@@ -20,6 +20,7 @@ class Facts:
     dependencies: list[Row] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
     ahead: int = 0
+    repo: Row = field(default_factory=dict)
     blocker: "Facts | None" = None
 
     @property
@@ -46,5 +47,6 @@ def facts(db: Database, project: ProjectRow, story: str, *, depth: int = 1) -> F
         dependencies=db.all("view_dependencies", item=row.id),
         workers=views.workers(db, project),
         ahead=ahead["n"] if ahead else 0,
+        repo=db.one("view_repo", item=row.id) or {},
         blocker=blocker,
     )

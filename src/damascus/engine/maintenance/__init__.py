@@ -1,14 +1,17 @@
-"""What keeps the house in order while stories are worked: one small service per file, one thread for all."""
+"""What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
+cascade, which runs tests, has its own."""
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
 from damascus.domain.errors import DamascusError, Stopping, TransientError
+from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
+from damascus.engine.maintenance.publisher import EVERY, publish_events
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.engine.tools import Tools
@@ -20,28 +23,37 @@ LOOK = 0.25
 class Housekeeping:
     """Runs each service at its own interval; trouble outside is tried again at the next one."""
 
-    def __init__(self, tools: Tools, worker_id: str, lease: timedelta) -> None:
-        rescuer = Rescuer(tools.db, tools.folder.parent.parent / "workers", worker_id, lease)
+    def __init__(self, everyone: Sequence[Tools], worker_id: str, lease: timedelta) -> None:
+        first = everyone[0]
+        rescuer = Rescuer(first.db, first.home / "workers", worker_id, lease)
         self.services: list[Service] = [
             ("rescuer", 1.0, rescuer.rescue),
-            ("reaper", 300.0, lambda: reap_workspaces(tools)),
-            ("landed", 600.0, lambda: check_landed(tools)),
-            ("pruner", 900.0, lambda: prune(tools)),
+            ("publisher", EVERY, lambda: publish_events(first)),
+            ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
+            ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
+            ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),
         ]
+        cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._loop, name="housekeeping", daemon=True)
+        lanes = {"housekeeping": self.services, "cascade": [("cascade", cascade.every, cascade.look)]}
+        self._threads = [
+            threading.Thread(target=self._loop, args=(services,), name=name, daemon=True)
+            for name, services in lanes.items()
+        ]
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         self._end.set()
-        self._thread.join(timeout=5)
+        for thread in self._threads:
+            thread.join(timeout=5)
 
-    def _loop(self) -> None:
-        due = {name: time.monotonic() for name, _, _ in self.services}
+    def _loop(self, services: Sequence[Service]) -> None:
+        due = {name: time.monotonic() for name, _, _ in services}
         while not self._end.wait(LOOK):
-            for name, every, service in self.services:
+            for name, every, service in services:
                 if time.monotonic() >= due[name] and not self._end.is_set():
                     with suppress(Stopping, DamascusError, TransientError, OSError):
                         service()

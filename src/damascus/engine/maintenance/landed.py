@@ -12,7 +12,7 @@ REVERT = re.compile(r"This reverts commit ([0-9a-f]{40})")
 
 def check_landed(tools: Tools) -> list[str]:
     """The stories for which an alarm was raised now."""
-    done = tools.db.all("done_stories", project=tools.project.id)  # before main: who lands meanwhile is no alarm
+    done = tools.db.all("done_stories", repo=tools.project.repo_id)  # before main: who lands meanwhile is no alarm
     tip = tools.forge.main_tip()
     reverted = _reverts(tools, tip)
     alarmed = []

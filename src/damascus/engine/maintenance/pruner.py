@@ -15,7 +15,7 @@ MANY_LOOSE = 40
 def prune(tools: Tools) -> int:
     """How many folders were removed."""
     removed = 0
-    for row in tools.db.all("finished_stories", project=tools.project.id, seconds=KEEP_DAYS * 86400):
+    for row in tools.db.all("finished_stories", repo=tools.project.repo_id, seconds=KEEP_DAYS * 86400):
         for kind in KEPT_FOR_A_STORY:
             removed += _remove(tools.folder / kind / row["story_id"])
     for template in (tools.folder / "setup").glob("*/"):

@@ -10,7 +10,7 @@ def reap_workspaces(tools: Tools, now: float | None = None) -> int:
     """Finished stories' workspaces go after `keep_workspaces_hours`; blocked ones stay for the person."""
     keep = tools.read_config(tools.forge.main_tip()).limits.keep_workspaces_hours * 3600
     removed = 0
-    for row in tools.db.all("finished_stories", project=tools.project.id, seconds=keep):
+    for row in tools.db.all("finished_stories", repo=tools.project.repo_id, seconds=keep):
         story = StoryId(row["story_id"])
         if tools.workspaces.exists(story):
             base = Sha(row["base_commit"] or tools.forge.main_tip())

@@ -1,14 +1,18 @@
 """Build: a spec becomes a commit on its own branch, tested on top of main, with a pull request and green CI.
 
-prepare → implement → red → (landing lease) → rebase → verify → push → propose → ci → review
+prepare → implement → red → rebase → verify → push → propose → ci → review
+
+Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
+of exactly those that land before it.
 """
 
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
-from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Wait
+from damascus.domain.outcome import Advance, NeedsPerson, Outcome
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
+from damascus.engine.line import in_line
 from damascus.engine.phases.candidate import bring_up_to_date, main_tip
 from damascus.engine.phases.implement import implement
 from damascus.engine.phases.prepare import prepare
@@ -33,13 +37,13 @@ def build(run: Run) -> Outcome:
     if red.findings:
         return judging.rejected(run, red, made.files_changed)
 
-    if not run.take_landing():
-        return Wait("landing", f"{run.item.repo_id} {run.tools.target}", message="another story is landing")
-
-    fresh = bring_up_to_date(run, spec, made, main_tip(run, "build"))
+    if run.tools.forge.runs_ci:
+        fresh = in_line(run, spec, made, to_land=False)
+    else:
+        fresh = bring_up_to_date(run, spec, made, main_tip(run, "build"))
     if isinstance(fresh, Outcome):
         return fresh
-    return Advance(Phase.REVIEW, fresh.facts())
+    return Advance(Phase.REVIEW, {**fresh.facts(), "queue_green": fresh.commit})
 
 
 def back_to_spec(reason: str) -> Outcome:

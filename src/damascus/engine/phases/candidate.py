@@ -1,6 +1,6 @@
 """The second half of a build: the candidate on top of main, judged there, pushed, proposed, green in CI.
 
-Used by build, and by merge again when main moved meanwhile.
+Used by build, and by the queue again on top of those ahead.
 """
 
 from collections.abc import Callable
@@ -15,13 +15,14 @@ from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.policy import Event
 from damascus.domain.ports import Push, Stale
 from damascus.domain.spec import Spec
-from damascus.domain.verdict import Milestone, Verdict
+from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
 from damascus.engine.phases.ci import await_ci, required_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
+from damascus.engine.upstreams import pause
 from damascus.git.mirror import Conflicted
 from damascus.store.journal import older_push_intent
 
@@ -77,28 +78,54 @@ def main_tip(run: Run, key: str, events: Callable[[], tuple[Event, ...]] = tuple
 
 
 def bring_up_to_date(run: Run, spec: Spec, made: Made, onto: Sha) -> Fresh | Outcome:
-    """rebase → verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
-    assert made.commit is not None
-    rebase = run.local("rebase", Rebase, lambda: _rebase(run, Sha(str(made.commit)), onto), key=onto)
-    if rebase.commit is None:
-        return _conflict(rebase, made)
+    """rebase → verify → push → propose → ci."""
+    rebase = rebased(run, made, onto)
+    return conflict(rebase, made) if rebase.commit is None else prove(run, spec, made, rebase)
 
+
+def prove(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Fresh | Outcome:
+    """verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
+    assert rebase.commit is not None
     judged = run.local("verify", Judged, lambda: _verify(run, spec, made, rebase), key=rebase.commit)
     if judged.findings:
         return judging.rejected(run, judged, made.files_changed)
 
-    pushed = _push(run, Sha(rebase.commit))
-    if pushed.refused:
-        return _foreign_branch(run, pushed.refused)
-    proposed = _propose(run, spec, Sha(rebase.commit))
+    commit, onto = Sha(rebase.commit), Sha(rebase.onto)
+    refused = publish(run, commit)
+    if refused is not None:
+        return refused
+    url = str(run.item.pr_url) if staged(run) else _propose(run, spec, commit).url
 
-    green = await_ci(run, spec, made, Sha(rebase.commit), onto)
+    green = await_ci(run, spec, made, commit, onto, push=lambda again: publish(run, again))
     if isinstance(green, Outcome):
         return green
-    return Fresh(Sha(rebase.commit), onto, proposed.url)
+    return Fresh(Sha(green.sha), onto, url)
+
+
+def publish(run: Run, commit: Sha) -> Outcome | None:
+    """The commit on the branch where CI tests it; None once it is there."""
+    step, branch = ("stage", queue_branch(run)) if staged(run) else ("push", run.item.branch)
+    if run.result(step, Pushed, commit) is None and (waits := pause(run.tools)) is not None:
+        return waits
+    pushed = _push(run, commit, step, branch)
+    return _foreign_branch(run, pushed.refused) if pushed.refused else None
+
+
+def staged(run: Run) -> bool:
+    """Where CI runs elsewhere the queue tests on a branch of its own: the pull request stays as it was reviewed."""
+    return run.item.phase == Phase.MERGE and not run.tools.forge.runs_ci
+
+
+def queue_branch(run: Run) -> str:
+    return f"mq/{run.tools.target}/{run.item.uuid}"
 
 
 # ── rebase and verify ─────────────────────────────────────────────────────────────────────────────────
+
+
+def rebased(run: Run, made: Made, onto: Sha, events: Callable[[], tuple[Event, ...]] = tuple) -> Rebase:
+    assert made.commit is not None
+    return run.local("rebase", Rebase, lambda: _rebase(run, Sha(str(made.commit)), onto), onto, events)
 
 
 def _rebase(run: Run, commit: Sha, onto: Sha) -> Rebase:
@@ -110,7 +137,7 @@ def _rebase(run: Run, commit: Sha, onto: Sha) -> Rebase:
     return Rebase(commit=done.commit, tree=done.tree, onto=onto)
 
 
-def _conflict(rebase: Rebase, made: Made) -> Rejected:
+def conflict(rebase: Rebase, made: Made) -> Rejected:
     conflict = Conflict(conflicting_files=rebase.conflicting_files, their_sha=rebase.onto, details=rebase.details)
     named = ", ".join(rebase.conflicting_files)
     message = f"the work conflicts with main at {short(rebase.onto)} in {named}"
@@ -143,29 +170,29 @@ def fence_ref(run: Run) -> str:
     return f"refs/damascus/fence/{run.item.uuid}"
 
 
-def _push(run: Run, commit: Sha) -> Pushed:
+def _push(run: Run, commit: Sha, step: str, branch: str) -> Pushed:
     return run.effect(
-        "push",
+        step,
         Pushed,
-        lambda _: _push_fenced(run, commit),
+        lambda _: push_fenced(run, commit, branch),
         key=commit,
-        intent=lambda: {"commit": commit, "branch": run.item.branch},
-        events=lambda done: _pushed_events(run, done),
+        intent=lambda: {"commit": commit, "branch": branch},
+        events=lambda done: _pushed_events(run, done, branch),
     )
 
 
-def _pushed_events(run: Run, done: Pushed) -> tuple[Event, ...]:
+def _pushed_events(run: Run, done: Pushed, branch: str) -> tuple[Event, ...]:
     if done.refused:
         return ()
     line = milestones.pushed_line(run.item.project, done.commit, run.tools.forge.run_id(Sha(done.commit)))
-    body: dict[str, object] = {"commit": done.commit, "branch": run.item.branch}
+    body: dict[str, object] = {"commit": done.commit, "branch": branch}
     jobs = len(required_jobs(run, run.tools.mirror.parent(Sha(done.commit))))
     return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs))
 
 
-def _push_fenced(run: Run, commit: Sha) -> Pushed:
+def push_fenced(run: Run, commit: Sha, branch: str) -> Pushed:
     """Find the branch as it should be, or move it from what we last knew together with the fence ref."""
-    forge, branch, ref = run.tools.forge, run.item.branch, fence_ref(run)
+    forge, ref = run.tools.forge, fence_ref(run)
     for _ in range(PUSH_TRIES):
         try:
             remote = forge.remote_refs(branch, ref)

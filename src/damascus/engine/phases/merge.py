@@ -1,9 +1,10 @@
-"""Merge: main moves to exactly the commit that was tested, through a queue of one at a time.
+"""Merge: main moves to exactly the commit that was tested, when it is the first in the queue (engine/line.py).
 
-The landing lease is held from the rebase on, so main has usually not moved. If it has (a person's commit, a
-restart that gave the lease away) the candidate is brought up to date and judged anew first.
+If main moved meanwhile (a person's commit) or somebody ahead was sent back, the candidate is built and judged anew in
+its place; nobody is blamed for that.
 """
 
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from typing import Literal
@@ -13,11 +14,16 @@ from pydantic import BaseModel, Field
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
-from damascus.domain.ports import Blocked, Stale
+from damascus.domain.ports import Blocked, HeadNeeded, Pull, Stale
 from damascus.domain.spec import parse_spec
-from damascus.engine.phases.candidate import Fresh, bring_up_to_date, main_tip
+from damascus.engine.elsewhere import made_here
+from damascus.engine.line import in_line
+from damascus.engine.phases.candidate import Fresh, fence_ref, push_fenced, queue_branch, staged
 from damascus.engine.phases.implement import Made
+from damascus.engine.phases.mirror_job import await_mirror
 from damascus.engine.run import Run
+from damascus.engine.upstreams import pause
+from damascus.store import merge_queue
 from damascus.store.evidence import latest
 
 DIRTY_LOOK = timedelta(seconds=10)
@@ -35,11 +41,8 @@ class Landing(BaseModel):
 def merge(run: Run) -> Outcome:
     item = run.item
     assert item.candidate is not None and item.base_commit is not None and item.pr_url is not None
-    if not run.take_landing():
-        return Wait("landing", f"{item.repo_id} {run.tools.target}", message="another story is landing")
-
-    fresh: Fresh | Outcome = Fresh(item.candidate, item.base_commit, item.pr_url)
-    for turn in count():
+    for turn in count(_tries(run)):
+        fresh = _begun(run, turn) or _first(run)
         if isinstance(fresh, Outcome):
             return fresh
         landing = _land(run, fresh, turn)
@@ -51,8 +54,29 @@ def merge(run: Run) -> Outcome:
             case "unrepairable":
                 return _ask(run, landing)
             case "moved":
-                fresh = _again(run, turn)
+                continue
     raise AssertionError("unreachable")
+
+
+def _first(run: Run) -> Fresh | Outcome:
+    spec = parse_spec(run.item.spec, run.item.spec_path)
+    made = Made.model_validate(latest(run.tools.db, run.item.id, "implement"))
+    fresh = in_line(run, spec, made_here(run, made), to_land=True)
+    return fresh if isinstance(fresh, Outcome) else pause(run.tools) or fresh
+
+
+def _tries(run: Run) -> int:
+    """The try that is under way: each that ended without landing is recorded."""
+    tries = 0
+    while (found := run.result("land", Landing, str(tries))) and found.how != "landed":
+        tries += 1
+    return tries
+
+
+def _begun(run: Run, turn: int) -> Fresh | None:
+    """A landing that recorded its intent may have moved main: exactly that one is repeated, whatever the queue says."""
+    begun = run.intent("land", str(turn))
+    return Fresh(Sha(begun.input["new"]), Sha(begun.input["old"]), str(run.item.pr_url)) if begun else None
 
 
 def _land(run: Run, fresh: Fresh, turn: int) -> Landing:
@@ -60,35 +84,46 @@ def _land(run: Run, fresh: Fresh, turn: int) -> Landing:
         "land",
         Landing,
         lambda given: _move_main(run, Sha(given["old"]), Sha(given["new"])),
-        key=_land_key(run, turn),
+        key=str(turn),
         intent=lambda: {"old": fresh.onto, "new": fresh.commit, "pull": run.item.pr_url},
+        with_done=lambda c, landing: merge_queue.landed(c, run.item.id) if landing.how == "landed" else None,
     )
-
-
-def _land_key(run: Run, turn: int) -> str:
-    """A dirty path ends a try without a trace: the next look at it is a new one."""
-    tries = 0
-    while (found := run.result("land", Landing, f"{turn}.{tries}")) and found.how == "dirty":
-        tries += 1
-    return f"{turn}.{tries}"
 
 
 def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     """Fast-forward main from `old` to `new`, or find it there already; then the pull is merged truthfully."""
     forge = run.tools.forge
+    pull = forge.find_pull(run.item.branch)
     try:
         run.assert_held()
-        forge.land(old, new)
+        _land_or_merge(run, old, new, pull)
     except Stale:
         if not forge.landed(new):
             return Landing(how="moved", commit=new)
     except Blocked as err:
         how: Literal["dirty", "unrepairable"] = "unrepairable" if err.needs_person else "dirty"
         return Landing(how=how, commit=new, message=str(err), paths=err.paths)
-    pull = forge.find_pull(run.item.branch)
     if pull is not None:
         forge.close_merged(pull, new)
+    if staged(run):
+        _drop_queue_branch(run)
     return Landing(how="landed", commit=new)
+
+
+def _land_or_merge(run: Run, old: Sha, new: Sha, pull: Pull | None) -> None:
+    """A protected main is moved by the forge's own merge, for which the pull gets the commit that was tested."""
+    try:
+        run.tools.forge.land(old, new, pull)
+    except HeadNeeded:
+        push_fenced(run, new, run.item.branch)
+        run.tools.forge.land(old, new, run.tools.forge.find_pull(run.item.branch))
+
+
+def _drop_queue_branch(run: Run) -> None:
+    forge, branch = run.tools.forge, queue_branch(run)
+    left = forge.remote_refs(branch, fence_ref(run)).branch
+    with suppress(Stale):  # somebody else has removed it
+        forge.move(branch, None, left)
 
 
 def _landed(run: Run, fresh: Fresh) -> Outcome:
@@ -98,6 +133,9 @@ def _landed(run: Run, fresh: Fresh) -> Outcome:
             f"{run.item.story_id} was landed as {short(fresh.commit)}, but main does not contain it. Look at main."
         )
         return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))
+    mirrored = await_mirror(run, fresh.commit)
+    if isinstance(mirrored, Outcome):
+        return mirrored
     proof = f"{fresh.commit} is reachable from {run.tools.target}"
     files = tuple(file.path for file in run.tools.mirror.changed(fresh.onto, fresh.commit))
     return Landed(fresh.commit, proof, fresh.facts(), files)
@@ -111,11 +149,3 @@ def _wait_for_clean_path(run: Run, landing: Landing) -> Wait:
 def _ask(run: Run, landing: Landing) -> NeedsPerson:
     feedback = VerdictFeedback(message=landing.message, files_changed=landing.paths)
     return NeedsPerson(None, landing.message, ("retry", "cancel the story"), feedback)
-
-
-def _again(run: Run, turn: int) -> Fresh | Outcome:
-    """Main moved: rebase, judge, push and test anew, on top of what is there now."""
-    spec = parse_spec(run.item.spec, run.item.spec_path)
-    made = Made.model_validate(latest(run.tools.db, run.item.id, "implement"))
-    tip = main_tip(run, f"merge {turn}", lambda: run.start_over("main moved, brought up to date"))
-    return bring_up_to_date(run, spec, made, tip)

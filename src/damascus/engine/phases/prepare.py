@@ -37,7 +37,7 @@ def _start_of(run: Run, tip: Sha) -> Prepared:
     if "prepare" not in last or feedback is None:
         return Prepared(base=tip)
     merged = last.get("rebase", {}).get("conflict_tree")
-    if feedback.conflict is not None and merged:
+    if feedback.conflict is not None and merged and tree_here(run, merged):
         return Prepared(base=feedback.conflict.their_sha, start=merged)
     was, start = last["prepare"]["base"], _left_behind(run, last)
     if run.item.attempts == 0:
@@ -55,7 +55,19 @@ def _previous(run: Run) -> dict[str, dict[str, Any]]:
 
 def _left_behind(run: Run, last: dict[str, dict[str, Any]]) -> str | None:
     saved = save(run, "prepare", Sha(last["prepare"]["base"]))
-    return saved or last.get("implement", {}).get("tree")
+    made = last.get("implement", {}).get("tree")
+    return saved or (made if made and tree_here(run, made) else _pushed(run))
+
+
+def tree_here(run: Run, tree: str) -> bool:
+    """Not, if another host made it: trees are not on the forge, only what was pushed."""
+    return run.tools.mirror.objects.find([tree])[0] is not None
+
+
+def _pushed(run: Run) -> str | None:
+    """The last candidate, which any host can have."""
+    candidate = run.item.candidate
+    return run.tools.mirror.tree(candidate) if candidate and run.tools.forge.have(candidate) else None
 
 
 def save(run: Run, step: str, base: Sha) -> str | None:

@@ -1,2 +1,5 @@
-SELECT h.reason, h.created_at FROM repo_holds h JOIN work_items i ON i.repo_id = h.repo_id
+-- The holds that stop an item: of its own repository, or of the one in its chain that it waits for.
+SELECT h.reason, h.created_at, coalesce(r.name, '') AS repo, h.repo_id <> i.repo_id AS elsewhere
+  FROM work_items i JOIN repo_holds h ON h.repo_id = i.repo_id OR i.wait_kind = 'hold' AND h.repo_id = i.wait_key::bigint
+  JOIN repos r ON r.id = h.repo_id
  WHERE i.id = %(item)s::bigint AND h.released_at IS NULL ORDER BY h.id

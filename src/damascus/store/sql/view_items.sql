@@ -13,8 +13,10 @@ SELECT i.id, i.story_id, i.title, i.project, i.phase, i.state, i.claims, i.attem
   LEFT JOIN LATERAL (
       SELECT CASE i.wait_kind
           WHEN 'scope' THEN i.wait_key::bigint
+          WHEN 'chain' THEN i.wait_key::bigint
           WHEN 'dependency' THEN i.wait_key::bigint
-          WHEN 'landing' THEN (SELECT g.item_id FROM landings g WHERE g.repo_id || ' ' || g.target = i.wait_key)
+          WHEN 'landing' THEN (SELECT e.item_id FROM queue_entries e WHERE e.repo_id || ' ' || e.target = i.wait_key
+                                  AND e.item_id <> i.id ORDER BY e.pos LIMIT 1)
           WHEN 'behind' THEN (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s
                                WHERE a.item_id <> i.id LIMIT 1)
       END AS id WHERE i.state = 'waiting') f ON true

@@ -13,7 +13,7 @@ SELECT id FROM (
       ORDER BY updated_at DESC LIMIT %(limit)s::int)
     UNION ALL
     (SELECT w.id, 3, k.n
-       FROM unnest(ARRAY['dirty', 'hold', 'ci', 'landing', 'backoff', 'budget', 'dependency', 'scope', 'behind'])
+       FROM unnest(ARRAY['dirty', 'hold', 'ci', 'landing', 'backoff', 'budget', 'upstream', 'chain', 'repo_full', 'dependency', 'scope', 'behind'])
             WITH ORDINALITY AS k(kind, n),
             LATERAL (SELECT id FROM work_items WHERE state = 'waiting' AND wait_kind = k.kind
                         AND project_id = %(project)s::bigint

@@ -1,0 +1,35 @@
+"""What another host made. The journal tells of commits and trees that may be in no mirror but that host's.
+
+Only what passed the gates is ever pushed, so a host that vanishes takes what it had not pushed with it (it stays in
+its own snapshots). Its heir asks the forge for what was pushed, and where that is not enough it begins the phase
+anew: a new run, nothing charged. On one host all of this is found at once.
+"""
+
+from damascus.domain.errors import TransientError
+from damascus.domain.ids import Sha, short
+from damascus.domain.verdict import Phase
+from damascus.engine.phases.implement import Made
+from damascus.engine.phases.prepare import Prepared, tree_here
+from damascus.engine.run import Run
+
+
+def at_hand(run: Run) -> bool:
+    """Does this host have what the rest of a run that was begun needs? What was pushed is fetched."""
+    if not run.resumed or run.item.phase != Phase.BUILD:
+        return True
+    made = run.result("implement", Made)
+    if made is None:
+        prepared = run.result("prepare", Prepared)
+        return prepared is None or prepared.start is None or tree_here(run, prepared.start)
+    needed = [output["commit"] for output in run.outputs("rebase") if output["commit"]] or [made.commit]
+    return all(run.tools.forge.have(Sha(commit)) for commit in needed if commit)
+
+
+def made_here(run: Run, made: Made) -> Made:
+    """The work as this host can rebase it: as it was made, or as it was pushed, which is the same change."""
+    if made.commit is None or run.tools.forge.have(Sha(made.commit)):
+        return made
+    candidate = run.item.candidate
+    if candidate is None or not run.tools.forge.have(candidate):
+        raise TransientError(f"commit {short(candidate or made.commit)} is neither here nor on the forge")
+    return made.model_copy(update={"commit": candidate, "tree": run.tools.mirror.tree(candidate)})

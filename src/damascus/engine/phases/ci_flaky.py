@@ -1,0 +1,70 @@
+"""A test that failed and then passed on the same commit: quarantined by its name, told on the pull request (W7).
+
+Quarantined means: where all that failed is known to be flaky, CI runs up to twice more before anyone is blamed. Only a
+green run is green.
+"""
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.ci_failure import CiClass, Why, failing_tests
+from damascus.domain.ids import short
+from damascus.domain.policy import Event
+from damascus.domain.ports import CiRun
+from damascus.engine.phases.ci_red import Diagnosis
+from damascus.engine.phases.ci_round import Round
+from damascus.engine.run import Run
+from damascus.store import flaky
+from damascus.store.flaky import FlakyTest
+
+
+class Recognised(BaseModel):
+    """What failed and passed on one commit."""
+
+    tests: list[FlakyTest] = Field(default_factory=list)
+
+
+def tell_flaky(run: Run, turn: Round, ci: CiRun) -> None:
+    """After a green run that was not the first: what was red before it, on the same commit."""
+    found = _recognised(run, turn, ci)
+    if found:
+        run.effect(
+            "flaky",
+            Recognised,
+            lambda _: _comment(run, ci, found),
+            key=turn.key,
+            events=lambda done: _told(ci, done.tests),
+            with_done=lambda c, done: flaky.record(c, run.item, done.tests, ci.sha),
+        )
+
+
+def _recognised(run: Run, turn: Round, ci: CiRun) -> list[FlakyTest]:
+    """Without a name in the log it is the job itself that is told, and never quarantined."""
+    seen: dict[tuple[str, str], FlakyTest] = {}
+    while turn.earlier:
+        why, turn = turn.earlier[-1], turn.before
+        red = run.result("diagnose", Diagnosis, turn.key) if why is not Why.INFRASTRUCTURE else None
+        for failure in red.failures if red else []:
+            if failure.cls is not CiClass.INFRASTRUCTURE:
+                still = _still_failing(run, ci, failure.job)
+                names = [test for test in failure.tests if test not in still] if failure.tests else [""]
+                seen |= {(failure.job, name): FlakyTest(job=failure.job, test=name) for name in names}
+    return list(seen.values())
+
+
+def _still_failing(run: Run, ci: CiRun, name: str) -> list[str]:
+    """A job may be green though a test of it failed: that one has not passed."""
+    job = next((job for job in ci.jobs if job.name == name), None)
+    return failing_tests(run.tools.forge.ci_log(ci, job)) if job else []
+
+
+def _comment(run: Run, ci: CiRun, found: list[FlakyTest]) -> Recognised:
+    pull = run.tools.forge.find_pull(run.item.branch)
+    if pull is not None:
+        listed = "\n".join(f"- {one.test or 'the whole job'} ({one.job})" for one in found)
+        text = f"Flaky: failed and then passed in CI of {short(ci.sha)}, the same commit.\n\n{listed}"
+        run.tools.forge.comment(pull, f"flaky-{ci.sha}", text)
+    return Recognised(tests=found)
+
+
+def _told(ci: CiRun, tests: list[FlakyTest]) -> tuple[Event, ...]:
+    return tuple(("test.flaky", {"test": one.test, "job": one.job, "commit": ci.sha}) for one in tests)

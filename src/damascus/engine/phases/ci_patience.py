@@ -1,0 +1,141 @@
+"""A CI run that can't be judged yet: how long it is waited for, and what a person is asked when it takes too long.
+
+Times are the database's, and the first look at each state is in the journal: a restart does not begin the wait anew.
+"""
+
+from datetime import datetime, timedelta
+
+from pydantic import BaseModel
+
+from damascus.domain.config import Ci
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.ids import short
+from damascus.domain.outcome import NeedsPerson, Outcome, Wait
+from damascus.domain.ports import CiRun
+from damascus.engine.phases.ci_round import Asked, Round
+from damascus.engine.run import Run
+from damascus.store.db import database_clock
+
+WORKFLOWS = (".gitea/workflows", ".forgejo/workflows", ".github/workflows")
+OPTIONS = ("retry", "cancel the story")
+
+
+class Since(BaseModel):
+    """When something was first seen to be so."""
+
+    at: datetime
+
+
+class Begun(BaseModel):
+    """The forge has a run for the commit."""
+
+    run_id: str
+
+
+def since(run: Run, what: str) -> timedelta:
+    """How long it has been so, in this run of the script."""
+    now = database_clock(run.tools.db)
+    first = run.local("ci_since", Since, lambda: Since(at=now), what)
+    return now - first.at
+
+
+def longer_than(run: Run, what: str, seconds: float) -> bool:
+    return since(run, what) >= timedelta(seconds=seconds)
+
+
+def ask(question: str, options: tuple[str, ...] = OPTIONS) -> NeedsPerson:
+    return NeedsPerson(None, question, options, VerdictFeedback(message=question, gate="ci"))
+
+
+def waits(run: Run, turn: Round, message: str = "CI runs") -> Wait:
+    return Wait("ci", turn.commit, timedelta(seconds=settings(run, turn).look_seconds), message)
+
+
+def settings(run: Run, turn: Round) -> Ci:
+    return run.tools.read_config(turn.onto).ci
+
+
+# ── not begun, not finished ───────────────────────────────────────────────────────────────────────────
+
+
+def nothing_begun(run: Run, turn: Round) -> Outcome:
+    limit = settings(run, turn).no_run_seconds
+    if not longer_than(run, f"{turn.key} nothing", limit):
+        return waits(run, turn, "CI has not begun")
+    return ask(
+        f"CI has not begun for {short(turn.commit)} of {run.item.story_id}, {limit:.0f} s after it was pushed. "
+        f"{_why_nothing(run, turn)} Then retry."
+    )
+
+
+def _why_nothing(run: Run, turn: Round) -> str:
+    mirror = run.tools.mirror
+    if not mirror.listing(turn.commit).folders & set(WORKFLOWS):
+        return f"It has no workflow: {run.tools.target} needs one below {' or '.join(WORKFLOWS)}."
+    return (
+        f"Check that Actions are enabled for the repository and that a workflow runs on pushes to {run.item.branch} "
+        "and to mq/** (damascus forge doctor)."
+    )
+
+
+def unfinished(run: Run, turn: Round, seen: CiRun) -> Outcome:
+    """A job may wait for another that runs; where none runs and none ends, no runner takes it."""
+    queued = [job.name for job in seen.jobs if job.state == "waiting"]
+    ended = sum(job.state not in ("running", "waiting") for job in seen.jobs)
+    limit = settings(run, turn).queued_seconds
+    if any(job.state == "running" for job in seen.jobs) or not longer_than(run, f"{turn.key} queued {ended}", limit):
+        return waits(run, turn)
+    return ask(
+        f"No runner takes the job {queued[0]} of CI run #{seen.run_id} ({short(turn.commit)}) for {limit:.0f} s. Start "
+        "one that has the label of its runs-on, or wait until one is free ([ci] queued_seconds); then retry. See: "
+        "damascus forge doctor"
+    )
+
+
+def just_asked(run: Run, turn: Round) -> Wait | None:
+    """The forge may still tell of the run before: what it says is believed one look after it was asked."""
+    asked = run.result("ci_rerun", Asked, turn.before.key) if turn.earlier else None
+    if asked is None or asked.how != "rerun":
+        return None
+    look = timedelta(seconds=settings(run, turn).look_seconds)
+    return waits(run, turn, "CI runs again") if database_clock(run.tools.db) < asked.at + look else None
+
+
+# ── finished, and yet no proof ────────────────────────────────────────────────────────────────────────
+
+
+def unproved(run: Run, turn: Round, seen: CiRun) -> Outcome:
+    """W6: a run that is not known by its SHA may be awaited; it makes nothing green or red."""
+    if not longer_than(run, f"{turn.key} unproved", settings(run, turn).no_run_seconds):
+        return waits(run, turn, "CI has ended; whether for this commit is not proved yet")
+    return ask(
+        f"CI run #{seen.run_id} has ended, but nothing proves that it was for {short(turn.commit)}: neither the run "
+        "nor its log names the commit. Let a step of the workflow print the SHA that it checks out; then retry."
+    )
+
+
+def lacking(run: Run, turn: Round, seen: CiRun, required: list[str]) -> Outcome | None:
+    """A required job that is missing or skipped though nothing failed is not green, and nobody's fault."""
+    states = {job.name: job.state for job in seen.jobs}
+    absent = [name for name in required if states.get(name, "missing") in ("missing", "skipped")]
+    if not absent or any(state in ("failure", "cancelled") for state in states.values()):
+        return None
+    limit = settings(run, turn).no_run_seconds
+    if not run.tools.forge.runs_ci and not longer_than(run, f"{turn.key} lacking", limit):
+        return waits(run, turn, f"the CI job {absent[0]} has not begun")
+    what = "skipped" if absent[0] in states else "missing"
+    return ask(
+        f"The CI job {absent[0]} is {what} in run #{seen.run_id} of {short(turn.commit)} (its jobs: "
+        f"{', '.join(sorted(states)) or 'none'}), so it can't be green. {_named_by(run, turn)} Correct that or the "
+        "workflow, then retry."
+    )
+
+
+def _named_by(run: Run, turn: Round) -> str:
+    ci = settings(run, turn)
+    where = f"damascus.toml on {run.tools.target}"
+    if ci.required:
+        return f"It is named under [ci] required in {where}."
+    if ci.jobs:
+        return f"It is named under [ci.jobs] in {where}."
+    return f"It is the default, because [ci] required is not set in {where}."

@@ -1,0 +1,48 @@
+"""The merge queue's rows: who is in line for a branch, on what, and how its tests went (migration 0007)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from damascus.domain.ids import Sha
+from damascus.domain.merge_queue import Entry, State
+from damascus.store.db import Connection, Database, sql
+
+
+@dataclass(frozen=True)
+class Line:
+    """The queue at one moment, in order. `version` grows with every change."""
+
+    entries: Sequence[Entry]
+    version: int | None
+
+    def mine(self, item: int) -> Entry | None:
+        return next((entry for entry in self.entries if entry.item == item), None)
+
+    def ahead(self, item: int) -> Sequence[Entry]:
+        places = [entry.item for entry in self.entries]
+        return self.entries[: places.index(item)] if item in places else self.entries
+
+
+def look(db: Database, repo: int, target: str) -> Line:
+    rows = db.all("queue_look", repo=repo, target=target)
+    found = [row for row in rows if row["item_id"] is not None]
+    entries = [Entry(row["item_id"], Sha(row["base"]), Sha(row["commit"]), row["state"]) for row in found]
+    return Line(entries, rows[0]["version"] if rows else None)
+
+
+def put(c: Connection, queue: tuple[int, str], entry: Entry, most: int) -> Literal["in", "full", "moved"]:
+    repo, target = queue
+    given = {"item": entry.item, "base": entry.base, "commit": entry.commit, "state": entry.state, "most": most}
+    row = c.execute(sql("queue_put"), {"repo": repo, "target": target, **given}).fetchone()
+    assert row is not None
+    answer: Literal["in", "full", "moved"] = row["answer"]
+    return answer
+
+
+def mark(c: Connection, item: int, commit: Sha, state: State) -> None:
+    c.execute(sql("queue_mark"), {"item": item, "commit": commit, "state": state})
+
+
+def landed(c: Connection, item: int) -> None:
+    c.execute(sql("queue_landed"), {"item": item})

@@ -1,0 +1,1 @@
+SELECT graph_changed(%(project)s::bigint)

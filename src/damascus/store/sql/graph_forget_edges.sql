@@ -1,0 +1,1 @@
+DELETE FROM repo_edges WHERE down = ANY (%(repos)s::bigint[])

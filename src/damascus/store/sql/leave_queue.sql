@@ -1,0 +1,1 @@
+SELECT leave_queue(%(item)s::bigint, false)

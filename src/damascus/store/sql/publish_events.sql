@@ -1,0 +1,1 @@
+SELECT publish_events(%(most)s::int) AS numbered

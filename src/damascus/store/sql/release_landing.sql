@@ -1,1 +1,0 @@
-SELECT release_landing(%(item)s::bigint)

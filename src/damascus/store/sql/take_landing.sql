@@ -1,1 +1,0 @@
-SELECT take_landing(%(repo)s::bigint, %(target)s::text, %(item)s::bigint) AS taken

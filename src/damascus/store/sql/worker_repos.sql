@@ -1,0 +1,1 @@
+UPDATE workers SET repos = %(repos)s::bigint[] WHERE id = %(id)s::text
