@@ -36,11 +36,15 @@ class Estate:
 
     # ── repositories ──────────────────────────────────────────────────────────────────────────────────
 
-    def make(self, name: str, files: dict[str, str], *, needs: tuple[str, ...] = (), jobs: str = "", more: str = "") -> Path:
+    def make(
+        self, name: str, files: dict[str, str], *, needs: tuple[str, ...] = (), jobs: str = "", more: str = ""
+    ) -> Path:
         """A repository with its damascus.toml on main, not yet of any project."""
         self.path(name).mkdir(parents=True)
         self.git(name, "init", "-q", "-b", "main")
-        self.commit(name, {**files, "damascus.toml": toml(name, needs, jobs, more), ".gitignore": "__pycache__/\n"}, "start")
+        self.commit(
+            name, {**files, "damascus.toml": toml(name, needs, jobs, more), ".gitignore": "__pycache__/\n"}, "start"
+        )
         return self.path(name)
 
     def repo(self, name: str, files: dict[str, str], **how: Any) -> Path:

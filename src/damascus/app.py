@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from damascus.domain.errors import DamascusError, UsageError
 
@@ -115,6 +115,7 @@ class App:
     def init_project(self, start: Path, name: str = "", joins: Path | None = None) -> "ProjectRow":
         """Register the repository of a folder, as a project of its own or of the one that it joins; idempotent."""
         from damascus.git.repository import Repository
+        from damascus.repositories import remember_place
         from damascus.store import projects
 
         repository = Repository.discover(start)
@@ -135,7 +136,7 @@ class App:
         own = repository.own_uuid(known.repo_uuid if known else uuid4())
         place, tip = str(repository.top), repository.tip(main)
         row = projects.register(self.database, uuid, title, place, (main, tip), repo=own)
-        _remember_place(self.folder_of(row), repository.top)
+        remember_place(self.folder_of(row), repository.top)
         return row
 
     def _join(self, repository: "Repository", folder: Path) -> None:
@@ -164,6 +165,8 @@ class App:
             return projects.find(self.database, uuid, own)
         found = projects.repositories(self.database, uuid)
         there = next((row for row in found if row.path == str(repository.top)), None)
+        if there is not None:
+            repository.own_uuid(there.repo_uuid)
         return there or (found[0] if len(found) == 1 else None)
 
     def folder_of(self, row: "ProjectRow") -> Path:
@@ -191,9 +194,11 @@ class App:
         return found
 
     def _other(self, row: "ProjectRow") -> Project | None:
-        for place in _places(self.folder_of(row), row.path):
-            if _is_in(place, row.repo_uuid):
-                return self.project(place)
+        from damascus.repositories import place_of
+
+        place = place_of(self.folder_of(row), row)
+        if place is not None:
+            return self.project(place)
         return self._far(row) if row.forge is not None and self.server is None else None
 
     def hold_queue(self, repository: "Repository") -> None:
@@ -231,7 +236,7 @@ class App:
         known = {"kind": row.forge.kind, "url": row.forge.url, "token_env": row.forge.token_env}
         forge = parse_config("", self.environ).forge.model_copy(update=known)
         mirror = Mirror.open(folder / "mirror.git", forge.url)
-        setup = Setup(mirror, None, row.main_branch, None, row.name, forge, self.environ)
+        setup = Setup(mirror, None, row.main_branch, None, row.repo, forge, self.environ)
         text = mirror.read(make_forge(forge.kind, setup).main_tip(), FILE)
         name = f"{FILE} on {row.main_branch}"
         config = parse_config((text or b"").decode("utf-8", errors="replace"), self.environ, name)
@@ -258,33 +263,6 @@ class App:
             named = ", ".join(f"{name} ({uuid})" for uuid, name in known)
             raise UsageError(f"which project? Name one by --project, by its uuid if its name is not enough: {named}.")
         return next(row for row in projects.repositories(self.database, found[0]) if row.forge is not None)
-
-
-PLACE = "repository"
-"""The file in a repository's data folder that says where its folder is on this host: others may have it elsewhere."""
-
-
-def _remember_place(folder: Path, top: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / PLACE).write_text(f"{top}\n", "utf-8")
-
-
-def _places(folder: Path, known: str) -> list[Path]:
-    """Where a repository may be on this host: as it was opened here last, then as the database has it."""
-    try:
-        here = (folder / PLACE).read_text("utf-8").strip()
-    except OSError:
-        here = ""
-    return [Path(place) for place in dict.fromkeys((here, known)) if place]
-
-
-def _is_in(place: Path, own: UUID) -> bool:
-    from damascus.git.repository import Repository
-
-    try:
-        return place.is_dir() and Repository.discover(place).identity()[1] == own
-    except DamascusError:
-        return False
 
 
 def _refuse_copy(repository: "Repository", known: Path) -> None:
@@ -457,8 +435,8 @@ def make_tools(
 
 
 def window(most: int, runs_ci: bool) -> int:
-    """Stories tested on top of each other at once; where CI runs here, no more than there are processors."""
-    return min(most, max(2, os.cpu_count() or 1)) if runs_ci else most
+    """Stories tested on top of each other at once; where CI runs here, at most two for each processor."""
+    return min(most, 2 * (os.cpu_count() or 1)) if runs_ci else most
 
 
 def make_agent(app: App, project: Project, choice: Choice) -> "Agent":
@@ -499,42 +477,6 @@ def refuse_unconfined(agent: "Agent") -> None:
         )
 
 
-def declare_graph(app: App, repositories: list[Project]) -> None:
-    """What each main says of the graph is taken over, or refused with one sentence."""
-    from damascus.domain.graph import Declared
-    from damascus.store import graph
-
-    said = [
-        Declared(one.row.repo_id, c.project.name or one.row.repo, tuple(c.repo.needs), c.repo.max_workers)
-        for one in repositories
-        if one.on_main and (c := one.config)
-    ]
-    graph.declare(app.database, repositories[0].row.id, said)
-
-
-def worked_here(app: App, project: Project) -> tuple[list[Project], list[str]]:
-    """The repositories that a worker of this host works: it has them and all that they need, and their rules are on
-    main. And why it does not work the rest."""
-    from damascus.store import graph
-
-    here = app.repositories(project)
-    declare_graph(app, here)
-    for one in here:
-        if one.here is not None and len(here) > 1:
-            graph.saw_main(app.database, one.row.repo_id, one.here.tip(one.row.main_branch))
-    net = graph.graph(app.database, project.row.id)
-    known = {one.row.repo_id for one in here if one.on_main or one is project}
-    worked = [one for one in here if one.row.repo_id in known and net.above(one.row.repo_id) <= known]
-    if project not in worked:
-        missing = ", ".join(net.names[repo] for repo in sorted(net.above(project.row.repo_id) - known))
-        raise DamascusError(
-            f"{project.row.repo} needs {missing}, and this host has no such folder with its damascus.toml on main. "
-            "Bring it here, or say where it is now by any command in its folder: damascus status"
-        )
-    left = [name for repo, name in net.names.items() if repo not in {one.row.repo_id for one in worked}]
-    return worked, [f"{name} is not worked here: this host lacks it, or what it needs, on main." for name in left]
-
-
 def make_worker(
     app: App,
     project: Project,
@@ -546,6 +488,7 @@ def make_worker(
     from damascus.engine.guards import guard
     from damascus.engine.tools import nothing
     from damascus.engine.worker import Pace, Worker
+    from damascus.repositories import worked_here
     from damascus.system.hostid import WorkerLock, new_worker_id
 
     limits = project.config.limits

@@ -155,21 +155,25 @@ def test_why_of_a_full_repository_and_of_a_hold_in_the_chain(three: Estate, at: 
 # ── answers ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+Broken = tuple[Estate, str, dict[str, Any]]
+
+
 @pytest.fixture
-def broken(three: Estate) -> tuple[Estate, str, dict[str, Any]]:
+def broken(three: Estate) -> Broken:
     culprit = three.commit("core", {"core.py": "def price():\n    return 8\n"}, "Raise the price")
     three.work("core")
     [asked] = three.questions()
     return three, culprit, asked
 
 
-def test_revert_queues_a_story_upstream_that_undoes_the_commit(broken: tuple[Estate, str, dict[str, Any]], at: Cli) -> None:
+def test_revert_queues_a_story_upstream_that_undoes_the_commit(broken: Broken, at: Cli) -> None:
     three, culprit, asked = broken
     assert f"[1] revert {culprit[:7]} in core" in at("web", "inbox").out
     ran = at("web", "answer", str(asked["id"]), "1")
     assert ran.code == 0 and f"revert-{culprit[:7]} is queued for core" in ran.out
     item = three.item(f"revert-{culprit[:7]}")
-    assert (item["repo_id"], item["file_scope"], item["phase"]) == (three.project("core").row.repo_id, ["core.py"], "build")
+    assert item["repo_id"] == three.project("core").row.repo_id
+    assert (item["file_scope"], item["phase"]) == (["core.py"], "build")
     undo = three.agent(
         """
         pathlib.Path("core.py").write_text("def price():\\n    return 7\\n")
@@ -180,7 +184,7 @@ def test_revert_queues_a_story_upstream_that_undoes_the_commit(broken: tuple[Est
     assert three.ci() == {"core": "green", "shop": "green", "web": "green"} and three.questions() == []
 
 
-def test_fix_queues_a_rough_story_downstream(broken: tuple[Estate, str, dict[str, Any]], at: Cli) -> None:
+def test_fix_queues_a_rough_story_downstream(broken: Broken, at: Cli) -> None:
     three, culprit, asked = broken
     ran = at("core", "answer", str(asked["id"]), "2")
     assert ran.code == 0 and f"fix-after-{culprit[:7]} is queued for shop, phase spec" in ran.out
@@ -188,7 +192,7 @@ def test_fix_queues_a_rough_story_downstream(broken: tuple[Estate, str, dict[str
     assert item["repo_id"] == three.project("shop").row.repo_id and culprit in bytes(item["spec"]).decode()
 
 
-def test_coordinate_holds_both_until_they_are_released(broken: tuple[Estate, str, dict[str, Any]], at: Cli) -> None:
+def test_coordinate_holds_both_until_they_are_released(broken: Broken, at: Cli) -> None:
     three, _, asked = broken
     ran = at("core", "answer", str(asked["id"]), "3")
     assert ran.code == 0 and "damascus release core && damascus release shop" in ran.out
@@ -198,9 +202,7 @@ def test_coordinate_holds_both_until_they_are_released(broken: tuple[Estate, str
     assert claim(three) == ["A-9"]
 
 
-def test_run_its_ci_again_judges_anew_and_asks_anew_if_it_is_still_red(
-    broken: tuple[Estate, str, dict[str, Any]], at: Cli
-) -> None:
+def test_run_its_ci_again_judges_anew_and_asks_anew_if_it_is_still_red(broken: Broken, at: Cli) -> None:
     three, culprit, asked = broken
     assert at("core", "answer", str(asked["id"]), "4").code == 0
     assert three.ci()["shop"] == "pending" and three.questions() == []
@@ -209,8 +211,7 @@ def test_run_its_ci_again_judges_anew_and_asks_anew_if_it_is_still_red(
     assert again["id"] != asked["id"] and culprit[:7] in again["question"]
 
 
-def test_own_words_close_the_question_and_nothing_else(broken: tuple[Estate, str, dict[str, Any]], at: Cli) -> None:
+def test_own_words_close_the_question_and_nothing_else(broken: Broken, at: Cli) -> None:
     three, _, asked = broken
     assert at("core", "answer", str(asked["id"]), "I", "will", "look").code == 0
     assert three.questions() == [] and three.ci()["shop"] == "red" and three.query("SELECT * FROM work_items") == []
-

@@ -13,7 +13,10 @@ from tests.yard import HONEST, python, story
 pytestmark = pytest.mark.req("W13")
 
 CORE = {"core.py": "def price():\n    return 7\n"}
-SHOP = {"check.py": "import os, sys\nsys.path.insert(0, os.environ['DAMASCUS_UPSTREAM_CORE'])\nimport core\nassert core.price() == 7\n"}
+SHOP = {
+    "check.py": "import os, sys\nsys.path.insert(0, os.environ['DAMASCUS_UPSTREAM_CORE'])\n"
+    "import core\nassert core.price() == 7\n"
+}
 CHECK = f"{python()} check.py"
 
 
@@ -85,7 +88,6 @@ def test_a_repository_of_the_release_before_is_known_without_a_uuid_of_its_own(e
     before = estate.project("core").row
     estate.git("core", "config", "--unset", "damascus.repository")
     assert estate.project("core").row.repo_id == before.repo_id
-    estate.app.init_project(estate.path("core"))
     assert estate.git("core", "config", "damascus.repository") == str(before.repo_uuid)
 
 
@@ -142,8 +144,8 @@ def test_one_run_works_both_repositories_roots_first(two: Estate, at: At, monkey
     claimed, landed = two.events("item.claimed"), two.events("story.landed")
     first_of_shop = min(event["id"] for event in claimed if event["item_id"] == two.item("B-1")["id"])
     assert first_of_shop > landed[0]["id"]  # not before what it needs was on main
-    for words in (("status", "--all"), ("show", "B-1"), ("why", "B-1"), ("logs", "B-1"), ("show", "A-1"), ("logs", "A-1")):
-        ran = at("core", *words)
+    for words in ("status --all", "show B-1", "why B-1", "logs B-1", "show A-1", "logs A-1"):
+        ran = at("core", *words.split())
         assert ran.code == 0, (words, ran.err)
 
 

@@ -67,13 +67,12 @@ def test_who_says_nothing_keeps_its_edges() -> None:
 
 @pytest.mark.parametrize(("name", "said"), [("core", "CORE"), ("my-lib.v2", "MY_LIB_V2"), ("häuser", "H_USER")])
 def test_the_variable_of_an_upstream_repository(name: str, said: str) -> None:
-    assert variable(name) == f"DAMASCUS_UPSTREAM_{said}" or name == "häuser"
-    assert variable(name).isascii() and variable(name).replace("_", "").isalnum()
+    assert variable(name) == f"DAMASCUS_UPSTREAM_{said}"
 
 
 BROKEN = Breakage(
-    2, "shop", "b" * 40, "job test failed", 1, "core", "a" * 40, 'Raise: the "price" # now', ["core.py", "tests/test_p.py"],
-    ["tests/test_p.py"], "make test",
+    2, "shop", "b" * 40, "job test failed", 1, "core", "a" * 40, 'Raise: the "price" # now',
+    ["core.py", "tests/test_p.py"], ["tests/test_p.py"], "make test",
 )  # fmt: skip
 
 
@@ -81,7 +80,11 @@ BROKEN = Breakage(
 def test_a_revert_is_a_whole_spec_and_a_fix_a_rough_one() -> None:
     spec = parse_spec(breakage.revert_spec(BROKEN).encode())
     assert spec.scope is not None
-    assert (spec.story, spec.scope.patterns, spec.kind) == ("revert-aaaaaaa", ("core.py", "tests/test_p.py"), Kind.REFACTOR)
+    assert (spec.story, spec.scope.patterns, spec.kind) == (
+        "revert-aaaaaaa",
+        ("core.py", "tests/test_p.py"),
+        Kind.REFACTOR,
+    )
     assert (spec.may_remove, spec.test_command, spec.priority) == (("tests/test_p.py",), "make test", 0)
     assert spec.title == 'Revert aaaaaaa: Raise: the "price" # now'
     rough = parse_spec(breakage.fix_spec(BROKEN).encode(), rough=True)

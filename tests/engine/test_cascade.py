@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from damascus.app import Choice, make_worker
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, Forge, Job
 from damascus.engine.maintenance.bisection import first_red
 from damascus.engine.maintenance.cascade import Cascade
+from damascus.engine.tools import nothing
 from damascus.store import graph
 from tests.estate import Estate, toml
 from tests.waiting import eventually
@@ -81,6 +83,29 @@ def test_an_upstream_main_that_is_red_pauses_stories_below_and_green_lets_them_g
     assert two.questions() == [] and len(two.events("repo.green")) == 1
 
 
+@pytest.mark.req("W13")
+@pytest.mark.parametrize("moment", [("implement", "after_done"), ("ci", "after")])
+def test_nothing_is_pushed_or_landed_while_an_upstream_main_is_red(two: Estate, moment: tuple[str, str]) -> None:
+    """A person breaks the upstream main while the story is at work, before its push or before its landing."""
+    two.work("shop")
+    before = two.main("shop")
+    two.add("shop", story("B-1"))
+
+    def boundary(step: str, point: str) -> None:
+        if (step, point) == moment and "too dear" not in two.subjects("core"):
+            two.commit("core", {"core.py": "def price():\n    return 11\n"}, "too dear")
+
+    choice = Choice(slots=1, agent="command", agent_command=two.agent(HONEST))
+    make_worker(two.app, two.project("shop"), choice, boundary).run(nothing)
+    item = two.item("B-1")
+    assert (item["wait_kind"], two.main("shop"), two.ci()["core"]) == ("upstream", before, "red")
+    assert (item["pr_url"] is None) == (moment[0] == "implement")
+    assert two.query("SELECT * FROM repo_locks WHERE item_id = %s", item["id"]) == []
+    two.commit("core", {"core.py": GREEN}, "cheaper again")
+    two.work("shop", two.agent(HONEST))
+    assert two.item("B-1")["phase"] == "done" and two.main("shop") != before
+
+
 def test_the_upstream_commit_that_broke_a_main_is_named_and_three_choices_offered(two: Estate) -> None:
     watch = cascade(two)
     watch.look()
@@ -100,7 +125,11 @@ def test_the_upstream_commit_that_broke_a_main_is_named_and_three_choices_offere
         "run its CI again",
     ]
     broken = asked["about"]["broken"]
-    assert (broken["commit"], broken["files"], broken["tests"]) == (culprit, ["core.py", "test_price.py"], ["test_price.py"])
+    assert (broken["commit"], broken["files"], broken["tests"]) == (
+        culprit,
+        ["core.py", "test_price.py"],
+        ["test_price.py"],
+    )
     [told] = two.events("repo.red")
     assert (told["body"]["broken_by"], told["body"]["upstream"]) == (culprit, "core")
 
@@ -132,7 +161,9 @@ def test_of_two_upstream_repositories_the_right_one_is_blamed(estate: Estate) ->
 def test_what_breaks_only_together_is_said_so(estate: Estate) -> None:
     estate.repo("core", {"core.py": "A = 1\n"}, jobs="true")
     estate.repo("tax", {"tax.py": "B = 1\n"}, jobs="true")
-    both = CHECK.replace("import core\nassert core.price() == 7, core.price()\n", "import core, tax\nassert core.A + tax.B < 4\n")
+    both = CHECK.replace(
+        "import core\nassert core.price() == 7, core.price()\n", "import core, tax\nassert core.A + tax.B < 4\n"
+    )
     estate.repo("shop", {"check.py": both}, needs=("core", "tax"), jobs=f"{python()} check.py")
     watch = cascade(estate)
     watch.look()
@@ -175,7 +206,9 @@ def test_a_test_that_is_red_by_chance_stops_nobody(two: Estate) -> None:
 
 
 def test_on_a_forge_elsewhere_ci_is_awaited_and_one_without_ci_is_not(two: Estate) -> None:
-    two.commit("core", {"damascus.toml": toml("core", (), "", "[ci]\nno_run_seconds = 0.2\nlook_seconds = 0.01")}, "forge")
+    two.commit(
+        "core", {"damascus.toml": toml("core", (), "", "[ci]\nno_run_seconds = 0.2\nlook_seconds = 0.01")}, "forge"
+    )
     watch, forge = with_forge(cascade(two), two, "core")
     forge.answers = [None, "running", "success"]
     watch.look()
@@ -214,7 +247,9 @@ def test_a_repository_without_ci_jobs_is_not_waited_for(estate: Estate) -> None:
     assert estate.ci() == {"core": None, "shop": "green"}
 
 
-def test_an_edge_on_main_counts_without_a_new_start_and_a_bad_one_holds(two: Estate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edge_on_main_counts_without_a_new_start_and_a_bad_one_holds(
+    two: Estate, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watch = cascade(two)
     watch.look()
     two.commit("shop", {"damascus.toml": toml("shop", ("core",), f"{python()} check.py", "max_workers = 1")}, "a bound")

@@ -95,7 +95,7 @@ def test_a_flaky_test_of_the_real_forge_is_recognised(
 @pytest.mark.req("W7", "T1")
 def test_a_run_cancelled_by_hand_is_started_again(real_gitea: GiteaServer, tmp_path: Path, database_url: str) -> None:
     slow = (
-        'tried=$HOME/c-$(git rev-parse HEAD)\nif test -e one.sh -a ! -e "$tried"; then touch "$tried"; sleep 60; fi\n'
+        'tried=$HOME/c-$(git rev-parse HEAD)\nif test -e one.sh -a ! -e "$tried"; then touch "$tried"; sleep 12; fi\n'
     )
     site = site_of(tmp_path, database_url, real_gitea, files={"check": slow})
     site.add_good("one")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from damascus.cli.stats import _lines as lines_of_stats
 from damascus.domain.ids import Sha
 from damascus.engine.phases import candidate, ci_red
 from damascus.engine.phases.ci import await_ci
+from damascus.store import flaky, leases
 from damascus.store.stats import stats
 from tests.engine.elsewhere import GREEN, RUNNING, Elsewhere, Far, Look
 from tests.engine.test_review_and_ci import once_before
@@ -210,6 +212,17 @@ def quarantine(yard: Far, *tests: str) -> None:
             " VALUES (%s, %s, 'test', %s, 'x') RETURNING 1",
             yard.row.id, yard.row.repo_id, f"tests/test_io.py::test_{test}",
         )  # fmt: skip
+
+
+def test_a_flaky_test_is_counted_once_for_each_commit(tmp_path: Path, database_url: str) -> None:
+    """However often a transaction is repeated after a lost connection."""
+    yard = Far(tmp_path, database_url, Elsewhere())
+    [item] = leases.claim(yard.db, yard.row.id, "one:boot:1:2", 1, timedelta(seconds=60))
+    found = [flaky.FlakyTest(job="test", test="a")]
+    for sha in ("x" * 40, "x" * 40, "y" * 40):
+        yard.db.run(lambda c, sha=sha: flaky.record(c, item, found, sha))  # type: ignore[misc]
+    assert [(row["test"], row["times"]) for row in flaky.listed(yard.db, yard.row.id, 9)] == [("a", 2)]
+    assert flaky.quarantined(yard.db, yard.row.repo_id) == {"a"}
 
 
 @pytest.mark.req("W7")

@@ -14,7 +14,10 @@ from tests.rules.tree import constants, document, documents, sources
 FAMILIES = "|".join(sorted({kind.split(".")[0] for kind in EVENTS}))
 EVENT = re.compile(rf"({FAMILIES})\.[a-z_]+")
 NOT_EVENTS = {"ci.jobs", "repo.git", "item.started", "item.completed"}
-WAITS = {"scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget", "mirror", "chain", "upstream", "repo_full"}
+WAITS = {
+    "scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget", "mirror",
+    "chain", "upstream", "repo_full",
+}  # fmt: skip
 
 
 def written_events() -> dict[str, set[str]]:

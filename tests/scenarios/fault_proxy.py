@@ -21,6 +21,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 PATIENCE = 60.0
+REFUSED = 400
 NOT_PASSED_ON = {"connection", "keep-alive", "transfer-encoding", "content-length", "expect"}
 
 Trouble = Literal["dropped", "502"]
@@ -62,7 +63,7 @@ class Rule:
 
 @dataclass
 class Loss(Rule):
-    """What the client hears in place of the forge's answer."""
+    """What the client hears in place of the forge's answer; a refusal is passed on."""
 
     trouble: Trouble = "dropped"
 
@@ -123,10 +124,9 @@ class FaultProxy:
             self._server = self._listen(self.port)
 
     def count(self, method: str, path: str, body: bytes = b"") -> int:
-        """How often the forge was asked for it."""
-        return sum(
-            each.method == method and bool(re.search(path, each.path)) and body in each.body for each in self.passed
-        )
+        """How often the forge did it."""
+        rule = Rule(method, re.compile(path), body, times=len(self.passed))
+        return sum(rule.meets(each.method, each.path, each.body) for each in self.passed if each.status < REFUSED)
 
     # ── inside ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -178,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             self._cut()
             return
-        loss = self.owner.met(Loss, request)
+        loss = self.owner.met(Loss, request) if status < REFUSED else None
         trouble = loss.trouble if isinstance(loss, Loss) else ""
         self.owner.passed.append(Passed(*request, status, trouble or str(status)))
         if trouble == "dropped":

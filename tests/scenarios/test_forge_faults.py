@@ -63,8 +63,7 @@ def pushes(site: GiteaYard, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.req("D9", "D20", "W19")
-@pytest.mark.parametrize("tries", [3, 1], ids=["asked again", "waits"])
-@pytest.mark.parametrize("trouble", ["dropped", "502"])
+@pytest.mark.parametrize(("trouble", "tries"), [("dropped", 3), ("502", 3), ("dropped", 1)])
 def test_every_answer_that_matters_is_lost_once(
     real_gitea: GiteaServer, proxy: FaultProxy, tmp_path: Path, database_url: str, trouble: Trouble, tries: int
 ) -> None:
@@ -210,8 +209,10 @@ def test_a_run_that_somebody_cancels_is_run_again_and_charged_to_nobody(
 def test_a_push_to_main_by_hand_builds_both_in_the_queue_anew(
     real_gitea: GiteaServer, proxy: FaultProxy, tmp_path: Path, database_url: str
 ) -> None:
+    """And the answer to a push of the queue's own branch is lost, too."""
     site = GiteaYard(tmp_path, database_url, real_gitea, through=proxy.url)
     landing = proxy.hold("POST", PUSH, b" refs/heads/main")
+    lost = proxy.lose("POST", PUSH, b" refs/heads/mq/main/")
     site.add_good("one", "two")
     with site.working(before=together(2)):
         assert landing.held.wait(90), site.told()
@@ -220,6 +221,7 @@ def test_a_push_to_main_by_hand_builds_both_in_the_queue_anew(
         site.push_main()
         landing.go.set()
     site.check("one", "two")
+    assert lost.struck == 1
     assert site.git("rev-parse", "forge/main~2") == by_hand, "both are on top of it"
     rejected = [event["body"] for name in ("one", "two") for event in site.events(name, "attempt.rejected")]
     assert rejected == []
@@ -227,14 +229,18 @@ def test_a_push_to_main_by_hand_builds_both_in_the_queue_anew(
 
 @pytest.mark.req("D9", "W1")
 def test_a_protected_main_is_moved_by_the_forges_merge_to_exactly_the_tested_commit(
-    real_gitea: GiteaServer, tmp_path: Path, database_url: str
+    real_gitea: GiteaServer, proxy: FaultProxy, tmp_path: Path, database_url: str
 ) -> None:
-    """Also for the second one, which was tested on a branch of the queue: the pull gets that commit."""
-    site = GiteaYard(tmp_path, database_url, real_gitea)
+    """Also for the second one, which was tested on a branch of the queue: the pull gets that commit. The answers to
+    both merges are lost."""
+    site = GiteaYard(tmp_path, database_url, real_gitea, through=proxy.url)
     site.api("POST", "/branch_protections", {"rule_name": "main", "enable_push": False})
+    merge = ("POST", "/pulls/[0-9]+/merge$", b"fast-forward-only")
+    lost = [proxy.lose(*merge), proxy.lose(*merge, trouble="502")]
     site.add_good("one", "two")
     site.go(before=together(2))
     site.check("one", "two")
+    assert [loss.struck for loss in lost] == [1, 1] and proxy.count(*merge) == 2
     for name in ("one", "two"):
         [pull] = site.pulls(name)
         assert pull["head"]["sha"] == site.item(name)["merged_commit"]

@@ -182,22 +182,27 @@ RULES = {
         SELECT i.story_id FROM work_items i WHERE i.wait_kind = 'hold'
            AND NOT EXISTS (SELECT 1 FROM repo_holds h WHERE h.repo_id::text = i.wait_key AND h.released_at IS NULL)""",
     "two repositories of one chain are never worked at once": """
-        SELECT a.story_id, b.story_id AS other FROM work_items a JOIN work_items b ON b.state = 'leased' AND b.phase <> 'spec'
-         WHERE a.state = 'leased' AND a.phase <> 'spec' AND b.repo_id IN (SELECT c.repo_id FROM chain_of(a.repo_id) c)""",
+        SELECT a.story_id, b.story_id AS other FROM work_items a
+          JOIN work_items b ON b.state = 'leased' AND b.phase <> 'spec'
+         WHERE a.state = 'leased' AND a.phase <> 'spec'
+           AND b.repo_id IN (SELECT c.repo_id FROM chain_of(a.repo_id) c)""",
     "who waits for its chain is kept out by the one it waits for": """
         SELECT i.story_id, b.story_id AS blocker, b.state FROM work_items i JOIN work_items b ON b.id::text = i.wait_key
          WHERE i.wait_kind = 'chain' AND NOT (b.state = 'ready' OR b.wait_kind IS NOT DISTINCT FROM 'chain' OR EXISTS (
-                   SELECT 1 FROM active_scopes a JOIN chain_of(i.repo_id) c ON c.repo_id = b.repo_id WHERE a.item_id = b.id))""",
+                   SELECT 1 FROM active_scopes a JOIN chain_of(i.repo_id) c ON c.repo_id = b.repo_id
+                    WHERE a.item_id = b.id))""",
     "who waits for a place finds none": """
         SELECT i.story_id FROM work_items i JOIN repos r ON r.id = i.repo_id WHERE i.wait_kind = 'repo_full'
            AND (SELECT count(*) FROM repo_locks l WHERE l.repo_id = r.id AND l.works) < r.max_workers
            AND NOT EXISTS (SELECT 1 FROM work_items o WHERE o.repo_id = r.id AND o.state = 'ready')""",
     "who waits for an upstream repository has one that is not green": """
         SELECT i.story_id FROM work_items i JOIN repos u ON u.id::text = i.wait_key
-         WHERE i.wait_kind = 'upstream' AND NOT (u.ci_state IS NOT DISTINCT FROM 'pending' OR u.red_since IS NOT NULL)""",
+         WHERE i.wait_kind = 'upstream'
+           AND NOT (u.ci_state IS NOT DISTINCT FROM 'pending' OR u.red_since IS NOT NULL)""",
     "who works in a repository holds its files there": """
         SELECT l.item_id FROM repo_locks l JOIN work_items i ON i.id = l.item_id
-         WHERE l.works AND (l.repo_id <> i.repo_id OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = i.id))""",
+         WHERE l.works AND (l.repo_id <> i.repo_id
+                            OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = i.id))""",
     "who waits for time has a wake-up": """
         SELECT story_id FROM work_items WHERE wait_kind IN ('backoff', 'ci', 'dirty') AND not_before IS NULL""",
     "no story that rests lands or keeps a barrier": """

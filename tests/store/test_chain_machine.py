@@ -1,4 +1,4 @@
-"""Everything that may happen to the repositories of a chain, in any order: the rules hold, and no wake-up is lost (W13, W20).
+"""Everything that may happen to the repositories of a chain, in any order: the rules hold, no wake-up is lost.
 
 After each step the rows keep every rule of `lane.RULES`. A claim never starts what a simple model forbids, and leaves
 nothing ready behind that it could have started. At the end every main is green and what can move comes to an end.
@@ -10,7 +10,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Stage
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.graph import Declared, Graph, declared_graph
@@ -30,7 +37,10 @@ SHAPES: tuple[dict[str, tuple[str, ...]], ...] = (
     {},
 )
 PATTERNS = ("a.py", "b.py", "c.py", "src/")
-TABLES = "leases, active_scopes, scope_barriers, repo_locks, journal, events_outbox, human_issues, worker_records, repo_holds"
+TABLES = (
+    "leases, active_scopes, scope_barriers, repo_locks, queues, queue_entries, journal, events_outbox, human_issues, "
+    "worker_records, repo_holds"
+)
 OUTCOMES: dict[str, Outcome] = {
     "landed": Landed("c" * 40, "reachable", {"pr_url": "local#1"}),
     "rejected": Rejected(Verdict.TESTS_FAILED, VerdictFeedback(failing_tests=["t"])),
@@ -117,7 +127,9 @@ class Chains(RuleBasedStateMachine):
     @rule(data=st.data(), hours=st.sampled_from([0, 10]))
     def grows_old(self, data: st.DataObject, hours: int) -> None:
         story = data.draw(st.sampled_from(sorted(self.repo_of)))
-        text = "UPDATE work_items SET deadline_at = now() - %s * interval '1 h' WHERE story_id = %s AND state <> 'resting'"
+        text = (
+            "UPDATE work_items SET deadline_at = now() - %s * interval '1 h' WHERE story_id = %s AND state <> 'resting'"
+        )
         self.lane.execute(text, hours, story)
 
     @rule(name=st.sampled_from(NAMES), state=st.sampled_from(["green", "green", "red", "pending", None]))

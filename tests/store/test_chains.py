@@ -252,7 +252,11 @@ def test_an_edge_that_comes_later_counts_from_then_on(db: Database) -> None:
 
 @pytest.mark.parametrize(
     ("needs", "said"),
-    [(("nobody",), "needs the repository 'nobody'"), (("web",), "in a circle"), (("shop",), "in a circle: shop → shop")],
+    [
+        (("nobody",), "needs the repository 'nobody'"),
+        (("web",), "in a circle"),
+        (("shop",), "in a circle: shop → shop"),
+    ],
 )
 def test_unknown_names_and_circles_are_refused_and_nothing_changes(net: Net, needs: tuple[str, ...], said: str) -> None:
     before = graph.graph(net.core.db, net.project)

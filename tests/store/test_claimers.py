@@ -14,6 +14,7 @@ from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Verdict
 from damascus.store import leases, rows
 from damascus.store.db import Connection, Database, sql
+from damascus.store.migrate import schema_range
 from tests.databases import fresh_database
 from tests.store.lane import LEASE, Lane
 
@@ -135,7 +136,9 @@ def test_64_claimers_never_overlap_and_are_never_told_empty_while_work_is_ready(
 def claim_and_look(c: Connection, project: int) -> int | None:
     """A claim; if it says «empty», no row that was ready before it began still is, under the lock that it holds."""
     [before] = c.execute("SELECT pg_current_snapshot()::text AS seen").fetchall()
+    known = schema_range()
     params = {"project": project, "worker": "w", "count": 1, "lease": LEASE, "look": leases.LOOK}
+    params |= {"low": known.low, "high": known.high}
     found = c.execute(sql("claim"), params).fetchall()
     if found[0]["item_id"] is not None:
         return int(found[0]["item_id"])

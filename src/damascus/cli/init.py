@@ -93,7 +93,7 @@ def init(
 
 def _say_graph(app: "App") -> None:
     """What it needs can be named before that is there: then `run` refuses, and here it is only said."""
-    from damascus.app import declare_graph
+    from damascus.repositories import declare_graph
 
     try:
         declare_graph(app, [app.project(Path.cwd())])

@@ -1,7 +1,7 @@
 """Why a CI job is not green: whose failure it is, which tests, and one line that says it (W7).
 
-Whether a failure is the infrastructure's is read from the job's state, from a log that is missing or breaks off, and
-from the runner's own lines; never from what a test prints (T1). The other classes only sharpen the diagnosis.
+Whether a failure is the infrastructure's is told by the job's state, by a log that is missing or breaks off, and by the
+runner's own lines; never by what a test prints (T1). The other classes only sharpen the diagnosis.
 """
 
 import re

@@ -47,6 +47,6 @@ EVENTS: dict[str, str] = {
     "issue.answered": "a person answered",
     "repo.held": "a hold stops a repository",
     "repo.released": "the hold is over",
-    "repo.red": "CI of a main that others depend on turned red, with the upstream commit that broke it if that is known",
+    "repo.red": "CI of a main in a chain turned red, with the upstream commit that broke it if that is known",
     "repo.green": "that main is green again",
 }

@@ -73,14 +73,15 @@ def declared_graph(known: Graph, declared: Iterable[Declared]) -> Graph:
 
 
 def _refuse_twins(names: Mapping[int, str]) -> None:
+    """Their variables tell them apart too: `my-lib` and `my.lib` would be one."""
     seen: set[str] = set()
     for name in names.values():
-        if name.lower() in seen:
+        if variable(name) in seen:
             raise UsageError(
                 f"two repositories of this project are called {name}. Give one another name: [project] name in its "
                 "damascus.toml, on its main branch."
             )
-        seen.add(name.lower())
+        seen.add(variable(name))
 
 
 def _number(need: str, of: Declared, numbers: Mapping[str, int], names: Mapping[int, str]) -> int:

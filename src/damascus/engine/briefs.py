@@ -74,7 +74,7 @@ def _facts(run: Run, spec: Spec, role: str, base: str) -> tuple[Brief, Queue]:
         base_commit=base,
         feedback=item.last_feedback,
         artifacts=str(run.artifacts),
-        repo=item.project,
+        repo=run.tools.project.repo,
         component_id=item.story_id,
         plan_ref=item.spec_path,
         boundaries=Boundaries(inside=list(item.file_scope), outside=OUTSIDE),

@@ -15,14 +15,15 @@ from damascus.engine.run import Run
 
 def at_hand(run: Run) -> bool:
     """Does this host have what the rest of a run that was begun needs? What was pushed is fetched."""
-    if not run.resumed or run.item.phase != Phase.BUILD:
+    if not run.resumed:
         return True
-    made = run.result("implement", Made)
-    if made is None:
-        prepared = run.result("prepare", Prepared)
-        return prepared is None or prepared.start is None or tree_here(run, prepared.start)
-    needed = [output["commit"] for output in run.outputs("rebase") if output["commit"]] or [made.commit]
-    return all(run.tools.forge.have(Sha(commit)) for commit in needed if commit)
+    prepared, made = run.result("prepare", Prepared), run.result("implement", Made)
+    if prepared is not None and made is None:
+        return prepared.start is None or tree_here(run, prepared.start)
+    rebased = [output["commit"] for output in run.outputs("rebase") if output["commit"]]
+    needed = rebased or ([made.commit] if made is not None and made.commit else [])
+    needed += [run.item.candidate] if run.item.candidate and run.item.phase != Phase.BUILD else []
+    return all(run.tools.forge.have(Sha(commit)) for commit in needed)
 
 
 def made_here(run: Run, made: Made) -> Made:

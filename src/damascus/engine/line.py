@@ -91,6 +91,8 @@ def _stack(run: Run, made: Made, ahead: Entry | None, line: Line) -> Outcome | N
     """Take a place, or keep it with another commit. None: look again."""
     if ahead is not None and not run.tools.forge.have(ahead.commit):  # another host has not pushed it yet
         return replace(waits(run, line), after=AHEAD_LOOK)
+    if line.mine(run.item.id) is None and len(line.entries) >= min(line.width, run.tools.window):
+        return waits(run, line)
     onto = ahead.commit if ahead else run.tools.forge.main_tip()
     placed = _as_reviewed(run, onto)
     if placed is None:

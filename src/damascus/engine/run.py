@@ -167,8 +167,8 @@ class Run:
 
         def work(c: Connection) -> None:
             leases.assert_fence(c, self.item.id, self.item.fence)
-            row = c.execute(sql("restart_run"), params).fetchone()
-            if row and not row["landing"]:
+            c.execute(sql("restart_run"), params)
+            if fresh:  # in later phases its place in the merge queue keeps, with a commit built anew
                 c.execute(sql("leave_queue"), {"item": self.item.id})
 
         self.tools.db.run(work)

@@ -51,7 +51,7 @@ class Needs(Protocol):
         ...
 
     def not_green(self) -> int | None:
-        """One whose main is not known to be green: until it is, nothing that depends on it is pushed or landed (W13)."""
+        """One whose main is not known to be green: until then nothing that depends on it is pushed or landed (W13)."""
         ...
 
 

@@ -11,10 +11,11 @@ from damascus.store.db import Connection, Database, sql
 
 @dataclass(frozen=True)
 class Line:
-    """The queue at one moment, in order. `version` grows with every change."""
+    """The queue at one moment, in order. `version` grows with every change, `width` is how many may be in it."""
 
     entries: Sequence[Entry]
-    version: int | None
+    version: int | None = None
+    width: int = 1
 
     def mine(self, item: int) -> Entry | None:
         return next((entry for entry in self.entries if entry.item == item), None)
@@ -28,7 +29,7 @@ def look(db: Database, repo: int, target: str) -> Line:
     rows = db.all("queue_look", repo=repo, target=target)
     found = [row for row in rows if row["item_id"] is not None]
     entries = [Entry(row["item_id"], Sha(row["base"]), Sha(row["commit"]), row["state"]) for row in found]
-    return Line(entries, rows[0]["version"] if rows else None)
+    return Line(entries, rows[0]["version"], rows[0]["width"]) if rows else Line(entries)
 
 
 def put(c: Connection, queue: tuple[int, str], entry: Entry, most: int) -> Literal["in", "full", "moved"]:

@@ -184,7 +184,7 @@ def _push(run: Run, commit: Sha, step: str, branch: str) -> Pushed:
 def _pushed_events(run: Run, done: Pushed, branch: str) -> tuple[Event, ...]:
     if done.refused:
         return ()
-    line = milestones.pushed_line(run.item.project, done.commit, run.tools.forge.run_id(Sha(done.commit)))
+    line = milestones.pushed_line(run.tools.project.repo, done.commit, run.tools.forge.run_id(Sha(done.commit)))
     body: dict[str, object] = {"commit": done.commit, "branch": branch}
     jobs = len(required_jobs(run, run.tools.mirror.parent(Sha(done.commit))))
     return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs))

@@ -93,7 +93,7 @@ def _report_run(run: Run, turn: Round, seen: CiRun) -> None:
     passed = sum(job.state == "success" for job in seen.jobs)
     progress: dict[str, object] = {"jobs_passed": passed, "total_jobs": len(seen.jobs)}
     if seen.run_id and run.milestone == Milestone.PUSHED_TO_CI:
-        line = milestones.pushed_line(run.item.project, turn.commit, seen.run_id)
+        line = milestones.pushed_line(run.tools.project.repo, turn.commit, seen.run_id)
         begun = ci_patience.Begun(run_id=seen.run_id)
         run.local(
             "ci_begun", ci_patience.Begun, lambda: begun, turn.commit, lambda: run.reach(Milestone.PUSHED_TO_CI, line)
@@ -109,6 +109,6 @@ def _finished(run: Run, turn: Round, ci: CiRun) -> tuple[Event, ...]:
         return (("ci.finished", body),)
     config = run.tools.read_config(turn.onto).ci
     mirror = f"{config.mirror_job} awaited on {run.tools.target}" if config.mirror_job else "not configured"
-    line = milestones.done_line(run.item.project, ci, required, mirror)
+    line = milestones.done_line(run.tools.project.repo, ci, required, mirror)
     passed = sum(job.state == "success" for job in ci.jobs)
     return (("ci.finished", body), *run.reach(Milestone.DONE, line, jobs_passed=passed, total_jobs=len(ci.jobs)))

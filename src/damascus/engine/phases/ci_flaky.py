@@ -6,7 +6,7 @@ green run is green.
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.ci_failure import CiClass, Why, failing_tests
+from damascus.domain.ci_failure import CiClass, failing_tests
 from damascus.domain.ids import short
 from damascus.domain.policy import Event
 from damascus.domain.ports import CiRun
@@ -25,7 +25,8 @@ class Recognised(BaseModel):
 
 def tell_flaky(run: Run, turn: Round, ci: CiRun) -> None:
     """After a green run that was not the first: what was red before it, on the same commit."""
-    found = _recognised(run, turn, ci)
+    known = run.result("flaky", Recognised, turn.key)
+    found = _recognised(run, turn, ci) if known is None else []
     if found:
         run.effect(
             "flaky",
@@ -41,8 +42,8 @@ def _recognised(run: Run, turn: Round, ci: CiRun) -> list[FlakyTest]:
     """Without a name in the log it is the job itself that is told, and never quarantined."""
     seen: dict[tuple[str, str], FlakyTest] = {}
     while turn.earlier:
-        why, turn = turn.earlier[-1], turn.before
-        red = run.result("diagnose", Diagnosis, turn.key) if why is not Why.INFRASTRUCTURE else None
+        turn = turn.before
+        red = run.result("diagnose", Diagnosis, turn.key)
         for failure in red.failures if red else []:
             if failure.cls is not CiClass.INFRASTRUCTURE:
                 still = _still_failing(run, ci, failure.job)

@@ -238,5 +238,5 @@ def _told(run: Run, merged: Sha, done: Mirrored) -> tuple[Event, ...]:
     if run.milestone != Milestone.DONE or proof is None:
         return (told,)
     required = required_jobs(run, run.item.base_commit or merged)
-    line = milestones.done_line(run.item.project, CiRun.model_validate(proof), required, done.state)
+    line = milestones.done_line(run.tools.project.repo, CiRun.model_validate(proof), required, done.state)
     return (told, *run.reach(Milestone.DONE, line))

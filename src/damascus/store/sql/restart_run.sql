@@ -5,8 +5,8 @@ WITH item AS (
      WHERE id = %(item)s::bigint AND fence = %(fence)s::bigint AND run_no = %(run)s::int RETURNING id, project_id),
 begun AS (
     UPDATE journal j SET run_no = j.run_no + 1, input = j.input || jsonb_build_object('script', %(script)s::int)
-      FROM item WHERE j.item_id = item.id AND j.run_no = %(run)s::int AND j.step = 'land' RETURNING 1),
+      FROM item WHERE j.item_id = item.id AND j.run_no = %(run)s::int AND j.step = 'land'),
 record AS (
     UPDATE worker_records w SET milestone = 'WORKING', line = NULL, step = NULL, progress = '{}', updated_at = now()
       FROM item WHERE w.item_id = item.id AND %(fresh)s::bool)
-SELECT write_events(item.project_id, item.id, %(events)s::jsonb), EXISTS (SELECT 1 FROM begun) AS landing FROM item
+SELECT write_events(item.project_id, item.id, %(events)s::jsonb) FROM item

@@ -3,7 +3,7 @@ SELECT i.repo_id, i.story_id, i.phase, i.state, i.wait_kind, i.wait_key, b.story
        EXISTS (SELECT 1 FROM repo_locks l WHERE l.item_id = i.id AND l.works)
            OR EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = i.id) AS works
   FROM work_items i
-  LEFT JOIN work_items b ON i.wait_kind = 'chain' AND b.id = i.wait_key::bigint
+  LEFT JOIN work_items b ON b.id = CASE WHEN i.wait_kind = 'chain' THEN i.wait_key::bigint END
  WHERE i.id IN (SELECT w.id FROM work_items w WHERE w.project_id = %(project)s::bigint AND w.state = 'leased'
                 UNION SELECT a.item_id FROM active_scopes a
                 UNION (SELECT w.id FROM work_items w WHERE w.project_id = %(project)s::bigint AND w.state = 'waiting'
