@@ -33,7 +33,7 @@ def proxy(real_gitea: GiteaServer) -> Iterator[FaultProxy]:
         yield proxy
 
 
-@pytest.mark.req("D9", "W1", "D17")
+@pytest.mark.req("D9", "W1")
 def test_three_stories_at_once_from_their_pulls_to_main(
     real_gitea: GiteaServer, tmp_path: Path, database_url: str
 ) -> None:
@@ -205,7 +205,7 @@ def test_a_run_that_somebody_cancels_is_run_again_and_charged_to_nobody(
 # ── main is not ours alone ────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.req("D17", "D20", "W1")
+@pytest.mark.req("D20", "W1")
 def test_a_push_to_main_by_hand_builds_both_in_the_queue_anew(
     real_gitea: GiteaServer, proxy: FaultProxy, tmp_path: Path, database_url: str
 ) -> None:

@@ -48,8 +48,6 @@ OUTCOMES: dict[str, Outcome] = {
     "question": NeedsPerson(None, "which?", ("a", "b"), VerdictFeedback()),
     "given back": GivenBack(),
 }
-WIDTH = 4
-"""Of a new queue. In here nobody is red and nothing lands through the queue, so it stays."""
 ALL_RULES = " UNION ALL ".join(
     f"SELECT '{name}' AS rule, to_jsonb(t) AS row FROM ({text}) t" for name, text in RULES.items()
 )
@@ -121,14 +119,14 @@ class Queue(RuleBasedStateMachine):
         )
 
     def landing_freed(self, name: str) -> None:
-        """Whoever was in the queue left it: those who waited for its place are open, as many as the window has room."""
+        """Whoever was in the queue left it: the first who waited for its place is open."""
         if self.lander != name:
             return
         self.lander = None
         assert self.lane.line().entries == []
         waiting = [n for n, s in self.stories.items() if s.status == "landing" and n != name]
         rows = self.lane.query("SELECT story_id FROM work_items WHERE state = 'ready' AND story_id = ANY (%s)", waiting)
-        assert len(rows) == min(len(waiting), WIDTH)
+        assert len(rows) == min(len(waiting), 1), "one place became free"
         for row in rows:
             self.stories[row["story_id"]].status = "open"
 

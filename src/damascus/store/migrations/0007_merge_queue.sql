@@ -6,11 +6,12 @@ DROP FUNCTION wait_for_landing(bigint, text, bigint);
 DROP TABLE landings;
 
 -- One queue per repository and target. `width` is how many are tested at once: one more with each landing, half with each that
--- is sent back. `version` grows with every change, so that who decides to wait is told what it missed.
+-- is sent back, never more than `most`, as the last who came in knows it. `version` grows with every change, so that who decides to wait is told what it missed.
 CREATE TABLE queues (
     repo_id bigint NOT NULL,
     target text NOT NULL,
     width integer NOT NULL DEFAULT 4 CHECK (width >= 1),
+    most integer NOT NULL DEFAULT 1,
     version bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (repo_id, target)
 ) WITH (fillfactor = 50);
@@ -34,7 +35,7 @@ DECLARE
     room integer;
 BEGIN
     UPDATE queues SET version = version + 1 WHERE repo_id = p_repo AND target = p_target
-    RETURNING width - (SELECT count(*) FROM queue_entries e WHERE e.repo_id = p_repo AND e.target = p_target) INTO room;
+    RETURNING least(width, most) - (SELECT count(*) FROM queue_entries e WHERE e.repo_id = p_repo AND e.target = p_target) INTO room;
     UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
      WHERE id IN (SELECT w.id FROM work_items w JOIN queue_entries e ON e.item_id = w.id
                    WHERE e.repo_id = p_repo AND e.target = p_target AND w.state = 'waiting' AND w.wait_kind = 'landing'
@@ -52,17 +53,17 @@ END $$;
 CREATE FUNCTION queue_put(p_repo bigint, p_target text, p_item bigint, p_base text, p_commit text, p_state text, p_most integer)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    most integer;
+    places integer;
     mine bigint;
     ahead text;
 BEGIN
     INSERT INTO queues (repo_id, target) VALUES (p_repo, p_target) ON CONFLICT DO NOTHING;
-    SELECT least(width, p_most) INTO most FROM queues WHERE repo_id = p_repo AND target = p_target FOR UPDATE;
+    UPDATE queues SET most = p_most WHERE repo_id = p_repo AND target = p_target RETURNING least(width, most) INTO places;
     SELECT pos INTO mine FROM queue_entries WHERE item_id = p_item;
     SELECT commit INTO ahead FROM queue_entries
      WHERE repo_id = p_repo AND target = p_target AND state <> 'red' AND pos < coalesce(mine, 9223372036854775807)
      ORDER BY pos DESC LIMIT 1;
-    IF mine IS NULL AND (SELECT count(*) FROM queue_entries WHERE repo_id = p_repo AND target = p_target) >= most THEN
+    IF mine IS NULL AND (SELECT count(*) FROM queue_entries WHERE repo_id = p_repo AND target = p_target) >= places THEN
         RETURN 'full';
     END IF;
     IF ahead <> p_base THEN
@@ -98,7 +99,7 @@ DECLARE
 BEGIN
     SELECT * INTO e FROM queue_entries WHERE item_id = p_item;
     IF FOUND THEN
-        UPDATE queues SET width = CASE WHEN p_landed THEN least(width + 1, 64)
+        UPDATE queues SET width = CASE WHEN p_landed THEN greatest(least(width + 1, most), width)
                                        WHEN e.state = 'red' THEN greatest(width / 2, 1) ELSE width END
          WHERE repo_id = e.repo_id AND target = e.target;
         DELETE FROM queue_entries WHERE item_id = p_item;
