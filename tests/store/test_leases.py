@@ -312,7 +312,7 @@ def test_the_window_grows_with_each_landing_and_halves_with_each_that_is_sent_ba
     lane.add("one", "two", "three")
     one, two, three = lane.claim(3)
     for item in (one, two, three):
-        lane.put(item, most=4)
+        lane.put(item, most=8)
     assert width() == 4
     lane.db.run(lambda c: merge_queue.landed(c, one.id))
     assert width() == 5
