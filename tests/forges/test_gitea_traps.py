@@ -276,9 +276,9 @@ def test_only_what_is_not_green_and_at_rest_is_run_again(forge: ScriptedGitea) -
     runs(forge, run(1), run(2, "pull_request", "refs/pull/1/head"))
     jobs(forge, 101, ("test", "completed", "failure"), ("lint", "completed", "failure"))
     jobs(forge, 102, ("test", "completed", "success"))
-    forge.on("POST", "/actions/runs/101/jobs/1010/rerun", Reply(201, {}))
-    assert GiteaCi(forge.api, PATH).rerun(SHA, ["test"])
-    jobs(forge, 101, ("test", "queued", ""), ("lint", "completed", "failure"))
+    forge.on("POST", "/actions/runs/101/rerun-failed-jobs", Reply(201, {}))
+    assert GiteaCi(forge.api, PATH).rerun(SHA, ["test", "lint"]), "once for both: the forge refuses a second request"
+    jobs(forge, 101, ("test", "queued", ""), ("lint", "queued", ""))
     assert GiteaCi(forge.api, PATH).rerun(SHA, ["test"]), "a first try whose answer was lost is found"
     assert len([asked for asked in forge.asked if asked.method == "POST"]) == 1
 

@@ -75,7 +75,7 @@ def test_every_answer_that_matters_is_lost_once(
     asked = {
         "push": ("POST", PUSH, b"refs/heads/feat/one"),
         "pull": ("POST", "/pulls$", b"feat/one"),
-        "rerun": ("POST", "/rerun$", b""),
+        "rerun": ("POST", "/rerun-failed-jobs$", b""),
         "comment": ("POST", "/comments$", b"Flaky"),
         "land": ("POST", PUSH, b" refs/heads/main"),
         "close": ("POST", "/pulls/[0-9]+/merge$", b"manually-merged"),

@@ -99,17 +99,17 @@ class GiteaCi:
         return "" if answer.status == 404 else answer.expected().text
 
     def rerun(self, sha: Sha, names: list[str]) -> bool:
-        """Every unsuccessful run of these jobs; one that runs again already was asked for by an earlier try."""
+        """Each run in which one of these jobs is red, once: a run with a job that runs again takes no second request,
+        and one that runs again already was asked for by an earlier try."""
         commit = full_sha(sha)
         found = self._jobs(commit) if self.features.rerun else None
         wanted = [job for job in (found[1] if found else []) if job.name in names]
-        for job in wanted:
-            if job.state in ("failure", "cancelled"):
-                run, _, number = job.id.partition("/")
-                answer = self.api.call("POST", f"{self.path}/actions/runs/{run}/jobs/{number}/rerun")
-                if answer.status in (404, 405):
-                    return False
-                answer.expected()
+        red = {job.id.partition("/")[0] for job in wanted if job.state in ("failure", "cancelled")}
+        for run in sorted(red):
+            answer = self.api.call("POST", f"{self.path}/actions/runs/{run}/rerun-failed-jobs")
+            if answer.status in (404, 405):
+                return False
+            answer.expected()
         return bool(wanted)
 
     # ── what the forge says ───────────────────────────────────────────────────────────────────────────
