@@ -306,7 +306,8 @@ class _Request(BaseHTTPRequestHandler):
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
             "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
         }  # fmt: skip
-        done = subprocess.run(["git", "http-backend"], input=data, env=env, capture_output=True, check=True)
+        # for what is not there it answers, and exits 1 all the same
+        done = subprocess.run(["git", "http-backend"], input=data, env=env, capture_output=True, check=False)
         head, _, body = done.stdout.partition(b"\r\n\r\n")
         headers = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
         self.reply(int(headers.pop("Status", "200").split(" ")[0]), body, headers)
