@@ -53,7 +53,9 @@ def _look(run: Run) -> Reviewed:
 
 
 def _files(run: Run, pull: Pull) -> list[str]:
-    return [file.path for file in run.tools.forge.diff(pull)]
+    """Of the forge's diff what is this story's: those ahead in the queue show in it until they are on main."""
+    theirs, mine = run.tools.forge.diff(pull), set(_touched(run))
+    return [file.path for file in theirs if file.path in mine or not mine]
 
 
 def _touched(run: Run) -> list[str]:
