@@ -35,7 +35,7 @@ def worker(
     than this worker: then it finishes what it holds and asks to be upgraded.
 
     \b
-    Example:  DAMASCUS_DATABASE_URL=postgresql://damascus@db.example/damascus damascus worker --project calc
+    Example:  damascus worker --project calc
     """
     from damascus.app import Choice
 
