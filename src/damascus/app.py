@@ -301,11 +301,13 @@ def _config_of(repository: "Repository", environ: Mapping[str, str]) -> "tuple[C
 
 def _address(config: "Config") -> "ForgeAddress | None":
     """What other hosts must know of the forge; an address that holds a password is refused before it is written."""
+    forge = config.forge
+    if forge.kind == "local":  # before the imports: looking at the queue needs no forge
+        return None
     from damascus.forges.address import Address
     from damascus.store.projects import ForgeAddress
 
-    forge = config.forge
-    return None if forge.kind == "local" else ForgeAddress(forge.kind, Address.parse(forge.url).url, forge.token_env)
+    return ForgeAddress(forge.kind, Address.parse(forge.url).url, forge.token_env)
 
 
 def _read_text(path: Path) -> str | None:

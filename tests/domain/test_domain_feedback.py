@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from damascus.domain.feedback import OUTPUT_LIMIT, Conflict, VerdictFeedback, clean
+from damascus.domain.feedback import Conflict, VerdictFeedback
+from damascus.domain.storable import OUTPUT_LIMIT, clean
 
 anything = st.text(st.characters(codec=None, categories=None), max_size=200)
 

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from damascus.domain import policy
-from damascus.domain.feedback import Conflict, VerdictFeedback, storable
+from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, Landed, NeedsPerson, Rejected, Transient, Wait
+from damascus.domain.storable import storable
 from damascus.domain.verdict import Phase, Verdict
 from damascus.store import journal, people, settle
 from damascus.store.db import Database

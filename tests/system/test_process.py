@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from damascus.domain.feedback import OUTPUT_LIMIT
+from damascus.domain.storable import OUTPUT_LIMIT
 from damascus.system import process
 from damascus.system.spawner import Line
 from tests.system.steps import ENV, IGNORES_TERM, OF_LIBC, Steps

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from damascus.domain.feedback import storable
 from damascus.domain.ports import Brief, Report
+from damascus.domain.storable import storable
 from damascus.system.output import make_way
 
 REPORT_LIMIT = 1_000_000

@@ -27,8 +27,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from damascus.agents.handover import hand_over, read_report
 from damascus.domain.errors import TransientError, UsageError
 from damascus.domain.failures import transient_os_error
-from damascus.domain.feedback import clean
 from damascus.domain.ports import AgentRun, Brief, Watch
+from damascus.domain.storable import clean
 from damascus.system.output import make_way
 
 FAILED = 1

@@ -3,10 +3,11 @@
 from pydantic import BaseModel
 
 from damascus.domain import recovery
-from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.outcome import NeedsPerson
 from damascus.domain.oversight import REASONS
 from damascus.domain.ports import Denial
+from damascus.domain.storable import clean
 from damascus.engine.run import Run
 from damascus.engine.sending import Sent
 from damascus.engine.spending import Purse, ask_for_more

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.outcome import Rejected
 from damascus.domain.ports import Candidate, Finding, Gate, GateResult
+from damascus.domain.storable import clean
 from damascus.engine.run import Run
 from damascus.store.db import sql
 

@@ -23,8 +23,8 @@ from typing import Any
 
 from damascus.domain.errors import Stopping, TransientError
 from damascus.domain.failures import transient_os_error
-from damascus.domain.feedback import clean
 from damascus.domain.ports import Job, TestRun
+from damascus.domain.storable import clean
 from damascus.gates.environment import Place, environment
 from damascus.gates.held_out import lay_over
 from damascus.git.mirror import Mirror

@@ -19,7 +19,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from damascus.domain.errors import DamascusError, Fenced, Stopping
-from damascus.domain.feedback import OUTPUT_LIMIT, storable
+from damascus.domain.storable import OUTPUT_LIMIT, storable
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -142,7 +142,7 @@ def unreachable(url: str, err: Exception) -> str:
 
 
 def jsonb(value: object) -> Jsonb:
-    """A value for a jsonb column, without what PostgreSQL refuses there (feedback.storable)."""
+    """A value for a jsonb column, without what PostgreSQL refuses there (domain/storable.py)."""
     return Jsonb(value, dumps=_dumps)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from damascus.domain.feedback import storable
 from damascus.domain.item import Item
 from damascus.domain.policy import Transition
+from damascus.domain.storable import storable
 from damascus.store import journal, rows
 from damascus.store.db import Connection, Database, jsonb, sql
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from damascus.domain.feedback import OUTPUT_LIMIT, clean
+from damascus.domain.storable import OUTPUT_LIMIT, clean
 
 CHUNK = 1 << 16
 DRAIN_LIMIT = 32

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from damascus.domain.feedback import clean
+from damascus.domain.storable import clean
 from damascus.scanning.scanner import ScanFailed, Scanner
 from damascus.stacks.compiling import CompileCheck, check_of, is_python
 from damascus.system import process

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from damascus.domain.errors import TransientError
-from damascus.domain.feedback import Conflict, VerdictFeedback, clean
+from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.policy import Event
 from damascus.domain.ports import Push, Stale
 from damascus.domain.spec import Spec
+from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged

@@ -9,11 +9,12 @@ import re
 from pydantic import BaseModel, Field
 
 from damascus.domain.ci_failure import CiClass, CiFailure, Why, classify, is_infrastructure, relevant, why_again
-from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Wait
 from damascus.domain.policy import RETRY_OPTIONS, Event
 from damascus.domain.ports import CiJob, CiRun
+from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import milestones
 from damascus.engine.phases.ci_patience import ask, longer_than, settings, waits

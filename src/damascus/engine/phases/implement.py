@@ -6,7 +6,7 @@ Once it is done it never runs again: what it cost and what it made are in the jo
 from pydantic import BaseModel, Field
 
 from damascus.domain.errors import TransientError
-from damascus.domain.feedback import VerdictFeedback, clean
+from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Outcome, Rejected
 from damascus.domain.policy import Event
@@ -14,6 +14,7 @@ from damascus.domain.ports import Finding, Usage
 from damascus.domain.roles import IMPLEMENTER
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
+from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import briefs, commits, endings, milestones
 from damascus.engine.endings import Ending
