@@ -746,7 +746,9 @@ BEGIN
         END IF;
     END IF;
     IF NOT (p ->> 'keep_place')::boolean THEN
-        PERFORM leave_queue(p_item, false);
+        IF EXISTS (SELECT 1 FROM queue_entries WHERE item_id = p_item) THEN
+            PERFORM leave_queue(p_item, false);
+        END IF;
     ELSIF p ->> 'queue_green' IS NOT NULL THEN
         PERFORM queue_mark(p_item, p ->> 'queue_green', 'green');
     END IF;

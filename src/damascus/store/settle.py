@@ -37,7 +37,8 @@ def settle(
         "dones": [journal.as_json(done) for done in dones],
         "events": [list(event) for events in (*(done.events for done in dones), to.events) for event in events],
     }
-    given = {"item": item.id, "fence": item.fence, "columns": jsonb(columns)}
+    known = {name: value for name, value in columns.items() if value is not None}  # what is not there reads as NULL
+    given = {"item": item.id, "fence": item.fence, "columns": jsonb(known)}
     given |= {"spec": to.facts.get("spec"), "spans": to.facts.get("spans")}
     if not keep:
         db.do("settle_and_leave", **given)
