@@ -12,6 +12,14 @@ from pathlib import Path
 PROC = Path("/proc")
 
 
+def recorded_ready(data: Path) -> bool:
+    """Does the server say in postmaster.pid that it takes connections? After a kill it still does: look at the pid."""
+    try:
+        return (data / "postmaster.pid").read_text().split("\n")[7].strip() == "ready"
+    except (OSError, IndexError):
+        return False
+
+
 def recorded_pid(data: Path) -> int | None:
     """The PID that postmaster.pid names, whoever has it now."""
     try:
