@@ -20,6 +20,7 @@ from damascus.system.process import Identity
 from damascus.system.sandbox import Level
 from tests.contracts.agent_contract import a_brief
 from tests.levels import need
+from tests.waiting import eventually
 
 Run = Callable[..., AgentRun]
 
@@ -165,17 +166,19 @@ def test_no_shell_reads_the_command(run: Run, workspace: Path) -> None:
 
 @pytest.mark.req("D20")
 def test_who_runs_is_told_when_it_starts(run: Run, workspace: Path) -> None:
-    seen: list[tuple[Identity, bool]] = []
+    seen: list[Identity] = []
 
     def started(facts: Mapping[str, object]) -> None:
         identity = Identity.of(json.loads(json.dumps(facts)))
         assert identity
-        seen.append((identity, procfs.started_with(identity.pid, f"DAMASCUS_STEP_TOKEN={identity.token}")))
+        mark = f"DAMASCUS_STEP_TOKEN={identity.token}"
+        eventually(lambda: procfs.started_with(identity.pid, mark), what="its mark, which it has from its exec on")
+        seen.append(identity)
         (workspace / "go").touch()
 
     done = run("sh -c 'until test -e go; do sleep 0.01; done; echo $DAMASCUS_STEP_TOKEN'", started=started)
-    ((identity, marked),) = seen
-    assert marked and identity.token == done.tail.strip()
+    [identity] = seen
+    assert identity.token == done.tail.strip()
 
 
 @pytest.mark.req("W22")
