@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError
@@ -22,17 +23,10 @@ TICK = 0.25
 
 
 def run(
-    until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End when nothing can move without a person.")
-    ] = False,
-    slots: Annotated[int | None, typer.Option("--slots", min=1, max=64, help="Stories at once.")] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="KIND", help="claude (the default), codex, opencode, command or scripted."),
-    ] = None,
-    agent_command: Annotated[
-        str | None, typer.Option("--agent-command", metavar="CMD", help="The agent's command, or its script.")
-    ] = None,
+    until_idle: UntilIdle = False,
+    slots: Slots = None,
+    agent: AgentKind = None,
+    agent_command: AgentCommand = None,
     require_sandbox: Annotated[
         bool, typer.Option("--require-sandbox", help="Refuse to run where agents can't be confined.")
     ] = False,

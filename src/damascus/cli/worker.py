@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app
 from damascus.cli.run import ended, played_by, refuse_config_off_main, start, work
 
@@ -16,17 +17,10 @@ def worker(
     project: Annotated[
         str | None, typer.Option("--project", metavar="NAME", help="Its name or uuid; needed if there are several.")
     ] = None,
-    until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End when nothing can move without a person.")
-    ] = False,
-    slots: Annotated[int | None, typer.Option("--slots", min=1, max=64, help="Stories at once.")] = None,
-    agent: Annotated[
-        str | None,
-        typer.Option("--agent", metavar="KIND", help="claude (the default), codex, opencode, command or scripted."),
-    ] = None,
-    agent_command: Annotated[
-        str | None, typer.Option("--agent-command", metavar="CMD", help="The agent's command, or its script.")
-    ] = None,
+    until_idle: UntilIdle = False,
+    slots: Slots = None,
+    agent: AgentKind = None,
+    agent_command: AgentCommand = None,
 ) -> int:
     """One more worker on any host, until Ctrl-C or SIGTERM. It needs no folder of the repository.
 

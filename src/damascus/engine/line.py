@@ -54,14 +54,14 @@ def in_line(run: Run, spec: Spec, made: Made, *, to_land: bool) -> Fresh | Outco
                 return waits(run, line)
             continue
         tested = _test(run, spec, made, mine)
-        if isinstance(tested, Fresh) and not to_land:
-            return tested
         if isinstance(tested, Fresh):
+            if not to_land:
+                return tested
             _keep_green(run, mine, tested)
-        elif turn.move == Move.LEAVE or not _says_red(tested):
-            return _blamed(run, spec, mine, tested)
-        else:
+        elif _says_red(tested) and turn.move != Move.LEAVE:
             _mark_red(run, mine)
+        else:
+            return _blamed(run, spec, mine, tested)
 
 
 def _at_hand(run: Run, mine: Entry | None) -> Entry | None:
@@ -143,7 +143,7 @@ def _mark_red(run: Run, mine: Entry) -> None:
 
 
 def _blamed(run: Run, spec: Spec, mine: Entry, tested: Outcome) -> Outcome:
-    """Nothing unproven was beneath it. Before it is sent back, main itself is looked at."""
+    """Nothing unproven was beneath what is red: main is looked at, then it is sent back. No verdict stays none."""
     red = _red_on_main(run, spec, mine) if _says_red(tested) and tested.verdict == Verdict.CI_FAILED else []
     return _main_is_red(run, mine.base, red) if red else tested
 

@@ -40,7 +40,7 @@ def build(run: Run) -> Outcome:
     if run.tools.forge.runs_ci:
         fresh = in_line(run, spec, made, to_land=False)
     else:
-        fresh = bring_up_to_date(run, spec, made, main_tip(run, "build"))
+        fresh = bring_up_to_date(run, spec, made, main_tip(run))
     if isinstance(fresh, Outcome):
         return fresh
     return Advance(Phase.REVIEW, {**fresh.facts(), "queue_green": fresh.commit})

@@ -74,8 +74,8 @@ class Fresh:
         return {"base_commit": self.onto, "candidate": self.commit, "pr_url": self.pr_url}
 
 
-def main_tip(run: Run, key: str, events: Callable[[], tuple[Event, ...]] = tuple) -> Sha:
-    return Sha(run.local("tip", Tip, lambda: Tip(commit=run.tools.forge.main_tip()), key, events).commit)
+def main_tip(run: Run) -> Sha:
+    return Sha(run.local("tip", Tip, lambda: Tip(commit=run.tools.forge.main_tip())).commit)
 
 
 def bring_up_to_date(run: Run, spec: Spec, made: Made, onto: Sha) -> Fresh | Outcome:
@@ -109,7 +109,7 @@ def publish(run: Run, commit: Sha) -> Outcome | None:
     if run.result(step, Pushed, commit) is None and (waits := pause(run.tools)) is not None:
         return waits
     pushed = _push(run, commit, step, branch)
-    return _foreign_branch(run, pushed.refused) if pushed.refused else None
+    return _foreign_branch(branch, pushed.refused) if pushed.refused else None
 
 
 def staged(run: Run) -> bool:
@@ -233,9 +233,9 @@ def _ours(run: Run, commit: Sha) -> bool:
     return f"Damascus-Item: {run.item.uuid}" in run.tools.mirror.message(commit)
 
 
-def _foreign_branch(run: Run, commit: str) -> NeedsPerson:
+def _foreign_branch(branch: str, commit: str) -> NeedsPerson:
     question = (
-        f"the branch {run.item.branch} exists on the forge at {short(commit)} and Damascus did not make it. "
+        f"the branch {branch} exists on the forge at {short(commit)} and Damascus did not make it. "
         "Rename or delete it, then retry."
     )
     return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))

@@ -142,7 +142,7 @@ def _landed(run: Run, fresh: Fresh) -> Outcome:
 
 
 def _wait_for_clean_path(run: Run, landing: Landing) -> Wait:
-    """A person's unsaved work is never overwritten. The landing lease is free meanwhile: others land."""
+    """A person's unsaved work is never overwritten. Its place in the queue is free meanwhile: others land."""
     return Wait("dirty", ", ".join(landing.paths)[:500], DIRTY_LOOK, landing.message)
 
 
