@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from damascus.app import App, Choice, Project, make_worker
+from damascus.app import App, Project
+from damascus.assembly import Choice, make_worker
 from damascus.domain.spec import parse_spec
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from damascus.app import App, Choice, Project, make_tools, make_worker
+from damascus.app import App, Project
+from damascus.assembly import Choice, make_tools, make_worker
 from damascus.domain.ports import Agent
 from damascus.domain.spec import parse_spec
 from damascus.engine.tools import Tools, nothing

@@ -49,7 +49,7 @@ def declare_graph(app: "App", repositories: "list[Project]") -> None:
     said = [
         Declared(one.row.repo_id, c.project.name or one.row.repo, tuple(c.repo.needs), c.repo.max_workers)
         for one in repositories
-        if one.on_main and (c := one.config)
+        if one.settings.on_main and (c := one.config)
     ]
     graph.declare(app.database, repositories[0].row.id, said)
 
@@ -65,7 +65,7 @@ def worked_here(app: "App", project: "Project") -> "tuple[list[Project], list[st
         if one.here is not None and one.config.forge.kind == "local":  # on a forge the folder may be behind
             graph.saw_main(app.database, one.row.repo_id, one.here.tip(one.row.main_branch))
     net = graph.graph(app.database, project.row.id)
-    known = {one.row.repo_id for one in here if one.on_main or one is project}
+    known = {one.row.repo_id for one in here if one.settings.on_main or one is project}
     worked = [one for one in here if one.row.repo_id in known and net.above(one.row.repo_id) <= known]
     if project not in worked:
         missing = ", ".join(net.names[repo] for repo in sorted(net.above(project.row.repo_id) - known))

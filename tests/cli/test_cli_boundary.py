@@ -52,9 +52,9 @@ def test_completion_stays_on(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (("frob",), "No such command 'frob'"),
-        (("add",), "Missing argument 'SPEC'"),
+        (("add",), "Missing argument 'SPEC…'"),
         (("status", "--frob"), "No such option"),
-        (("answer", "x", "1"), "valid integer"),
+        (("answer", "x", "1"), "is not a valid int"),
         (("-C", "/no/such/folder", "status"), "No such file or directory"),
     ],
 )

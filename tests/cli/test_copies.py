@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.app import App, Choice, make_worker
+from damascus.app import App
+from damascus.assembly import Choice, make_worker
 from damascus.domain.errors import DamascusError, UsageError
 from tests.yard import Yard, story
 

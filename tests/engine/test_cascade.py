@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from damascus.app import Choice, make_worker
+from damascus.assembly import Choice, make_worker
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, Forge, Job
 from damascus.engine.maintenance.bisection import first_red

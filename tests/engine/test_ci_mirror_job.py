@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from damascus.app import make_tools
+from damascus.assembly import make_tools
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Wait
 from damascus.domain.ports import Stale

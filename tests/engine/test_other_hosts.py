@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.app import App, Choice, make_worker
+from damascus.app import App
+from damascus.assembly import Choice, make_worker
 from damascus.domain.errors import Stopping
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker

@@ -130,7 +130,7 @@ def run_as_if_killed(yard: Yard, boundary: Boundary) -> None:
     """Carry a claimed item until `boundary` raises; its lease stays as a dead worker's does."""
     from datetime import timedelta
 
-    from damascus.app import make_tools
+    from damascus.assembly import make_tools
     from damascus.engine import lifecycle
     from damascus.engine.run import Run
     from damascus.store import leases

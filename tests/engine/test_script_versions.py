@@ -94,9 +94,7 @@ def test_each_run_records_its_version_once(field: Field) -> None:
 
 
 @pytest.mark.req("X11", "D20")
-def test_a_landing_that_was_begun_stays_begun_in_the_new_run(
-    field: Field, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_landing_that_was_begun_stays_begun_in_the_new_run(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person's cancel is refused before and after: main may have moved."""
     field.add("S-1")
     field.killed(Act("land:after_effect"))

@@ -1,9 +1,9 @@
 """A yard whose forge is the real Gitea with its real runner. Code and tests of its stories are shell scripts.
 
-    site = GiteaYard(tmp_path, database_url, real_gitea, through=proxy.url)
-    site.add_good("one", "two")
-    site.go()
-    site.check("one", "two")
+site = GiteaYard(tmp_path, database_url, real_gitea, through=proxy.url)
+site.add_good("one", "two")
+site.go()
+site.check("one", "two")
 """
 
 import os
@@ -85,9 +85,7 @@ class GiteaYard(Yard):
         self.add(*(shell_story(name) for name in names))
 
     def queued(self) -> list[str]:
-        rows = self.query(
-            "SELECT i.story_id FROM queue_entries e JOIN work_items i ON i.id = e.item_id ORDER BY e.pos"
-        )
+        rows = self.query("SELECT i.story_id FROM queue_entries e JOIN work_items i ON i.id = e.item_id ORDER BY e.pos")
         return [row["story_id"] for row in rows]
 
     def scripted(self, before: Callable[..., None] | None = None) -> Watched:

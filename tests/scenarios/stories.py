@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from damascus.app import Choice, make_agent
+from damascus.assembly import Choice, make_agent
 from damascus.domain.ports import Agent
 from damascus.writes.log import Entry, read
 from tests.model_server import Block, Turn, call, say

@@ -165,6 +165,7 @@ def test_the_projects_sum_walks_one_index_however_many_rows(lane: Lane) -> None:
         lane.project.id, MODEL,
     )  # fmt: skip
     lane.db.run(lambda c: c.execute("ANALYZE spending"))
+
     def plan(c: Connection) -> str:
         c.execute("SET LOCAL enable_seqscan = off")
         told = c.execute(f"EXPLAIN {sql('spend_project')}".encode(), {"project": lane.project.id})

@@ -19,7 +19,7 @@ SPEC_LIMIT = 1_000_000
 
 
 def add(
-    specs: Annotated[list[str], typer.Argument(metavar="SPEC", help="Spec files (docs/spec.md).")],
+    specs: Annotated[list[str], typer.Argument(metavar="SPEC…", help="Spec files (docs/spec.md).")],
     rough: Annotated[
         bool, typer.Option("--rough", help="Needs only story and title; the rest is asked for in phase spec.")
     ] = False,

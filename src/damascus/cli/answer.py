@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def answer(
     number: Annotated[int, typer.Argument(metavar="N", help="The question's number, as in `damascus inbox`.")],
-    choice: Annotated[list[str], typer.Argument(metavar="CHOICE|TEXT", help="An option's number, or your own words.")],
+    choice: Annotated[list[str], typer.Argument(metavar="CHOICE|TEXT…", help="An option's number, or your own words.")],
 ) -> None:
     """Answer a question: an option's number, or your own words, which the next agent is told.
 

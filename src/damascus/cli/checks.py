@@ -82,14 +82,14 @@ def _project(app: "App") -> "tuple[Project | None, str]":
 
 def _settings(project: "Project") -> Check:
     main = project.row.main_branch
-    if not project.on_main:
+    if not project.settings.on_main:
         return Check(
             "settings", "fail",
             f"damascus.toml is not on {main}, so run would stop. Commit it there: git add damascus.toml && git commit "
             "-m 'damascus: settings' -- damascus.toml",
         )  # fmt: skip
-    if project.config_notice:
-        return Check("settings", "warn", project.config_notice)
+    if project.settings.notice:
+        return Check("settings", "warn", project.settings.notice)
     return Check("settings", "ok", f"damascus.toml on {main} is valid")
 
 
@@ -105,7 +105,7 @@ def _agent(app: "App", project: "Project") -> Check:
 
 def _model_agent(app: "App", project: "Project", kind: str) -> Check:
     """Its program and its way to a model; a project that names its agent needs both, another may name it at `run`."""
-    from damascus.app import Choice, make_agent
+    from damascus.assembly import Choice, make_agent
 
     try:
         agent = make_agent(app, project, Choice(agent=kind))
@@ -181,7 +181,7 @@ def _run(app: "App", project: "Project", tip: "Sha", name: str, command: str) ->
 
 
 def _tools(app: "App", project: "Project") -> "Tools":
-    from damascus.app import make_tools
+    from damascus.assembly import make_tools
     from damascus.engine.tools import nothing
 
     return make_tools(app, project, None, lambda: False, nothing)

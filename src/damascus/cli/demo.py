@@ -140,7 +140,7 @@ def _work(app: "App", project: "Project", repository: Path, title: str) -> None:
     from dataclasses import replace
 
     from damascus.agents.scripted import ScriptedAgent
-    from damascus.app import Choice, make_worker
+    from damascus.assembly import Choice, make_worker
     from damascus.cli.demo_stories import SCRIPT
     from damascus.cli.run import work
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from damascus.domain.config import FILE, parse_config
+from damascus.domain.config import parse_config
 from damascus.domain.errors import DamascusError
+from damascus.domain.scope import SETTINGS_FILE
 
 if TYPE_CHECKING:
     from damascus.domain.config import Config
@@ -67,22 +68,23 @@ class Written:
 
 def add_forge(top: Path, url: str, token_file: Path) -> Written:
     """Appended once. A [forge] that is there is the user's, and stays as it is."""
-    file = top / FILE
+    file = top / SETTINGS_FILE
     text = file.read_text("utf-8") if file.exists() else ""
     wanted = {"kind": "gitea", "url": url, "token_file": str(token_file)}
     found = tomllib.loads(text).get("forge") if parse_config(text) else None
     if found == wanted:
-        return Written(FILE, "has this forge already", changed=False)
+        return Written(SETTINGS_FILE, "has this forge already", changed=False)
     section = FORGE.format(url=_quoted(url), token_file=_quoted(str(token_file)))
     if found is not None:
         raise DamascusError(
-            f"{FILE} has another [forge] already, so nothing was changed. To use this one, put this in its place:\n"
+            f"{SETTINGS_FILE} has another [forge] already, so nothing was changed. To use this one, put "
+            "this in its place:\n"
             + "\n".join(line for line in section.strip().splitlines() if not line.startswith("#"))
         )
     joined = f"{text.rstrip()}\n{section}" if text.strip() else section.lstrip()
     parse_config(joined)
     file.write_text(joined, "utf-8")
-    return Written(FILE, "[forge] added", changed=True)
+    return Written(SETTINGS_FILE, "[forge] added", changed=True)
 
 
 def add_workflow(top: Path, jobs: Mapping[str, str], main: str, prefix: str) -> Written:

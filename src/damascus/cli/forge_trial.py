@@ -133,12 +133,13 @@ class OnForge:
 def bring(place: Place, server: GiteaServer, environ: dict[str, str], name: str, *, commit: bool) -> OnForge:
     """Repository, settings and workflow, then main: the first push has its CI."""
     from damascus.cli.init import found_in
-    from damascus.domain.config import FILE, parse_config
+    from damascus.domain.config import parse_config
+    from damascus.domain.scope import SETTINGS_FILE
     from damascus.git.repository import Repository
 
     repository = Repository.discover(Path.cwd())
     found = found_in(repository, environ)
-    file = repository.top / FILE
+    file = repository.top / SETTINGS_FILE
     config = parse_config(file.read_text("utf-8") if file.exists() else "", environ)
     called = name or repository_name(repository.top.name)
     url = f"{server.url}/{server.user}/{called}"

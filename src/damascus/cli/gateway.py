@@ -153,10 +153,13 @@ def _write(place: "Place", upstream: str, key_variable: str, provider: str, furt
 
 def _models() -> "Models":
     """Of the project of the current folder; outside of one the defaults."""
-    from damascus.domain.config import FILE, parse_config
+    from damascus.domain.config import parse_config
+    from damascus.domain.scope import SETTINGS_FILE
 
     here = Path.cwd()
-    file = next((folder / FILE for folder in (here, *here.parents) if (folder / FILE).is_file()), None)
+    file = next(
+        (folder / SETTINGS_FILE for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), None
+    )
     return parse_config(file.read_text("utf-8") if file else "", os.environ).models
 
 

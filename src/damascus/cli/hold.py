@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def hold(
-    reason: Annotated[list[str], typer.Argument(metavar="REASON", help="Why; `damascus why` tells it.")],
+    reason: Annotated[list[str], typer.Argument(metavar="REASON…", help="Why; `damascus why` tells it.")],
     repo: Annotated[
         str | None, typer.Option("--repo", metavar="NAME", help="Which repository; default: this folder's.")
     ] = None,

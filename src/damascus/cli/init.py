@@ -13,12 +13,12 @@ import typer
 from damascus.cli.opened import open_app
 from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.domain.scope import SETTINGS_FILE
 
 if TYPE_CHECKING:
     from damascus.app import App
     from damascus.git.repository import Repository
 
-FILE = "damascus.toml"
 MESSAGE = "damascus: settings"
 TEXT = """\
 # How stories of this repository are built and judged. Every key has a default (docs/config.md).
@@ -79,13 +79,18 @@ def init(
     repository = Repository.discover(Path.cwd())
     found = found_in(repository, app.environ)
     say(f"{repository.top.name}: {found.told()}")
-    file = repository.top / FILE
-    if not file.exists() and not yes and sys.stdin.isatty() and not typer.confirm(f"Write {FILE}?", default=True):
+    file = repository.top / SETTINGS_FILE
+    if (
+        not file.exists()
+        and not yes
+        and sys.stdin.isatty()
+        and not typer.confirm(f"Write {SETTINGS_FILE}?", default=True)
+    ):
         raise DamascusError("nothing was changed.")
     row = app.init_project(Path.cwd(), joins=Path(joins) if joins is not None else None)
     if row.joined:
         say(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
-    say(f"{FILE}: {_written(file, repository, found)}")
+    say(f"{SETTINGS_FILE}: {_written(file, repository, found)}")
     _bring_to_main(repository, found.main, commit)
     _say_graph(app)
     next_step("damascus add SPEC…   (docs/spec.md), and before the first story: damascus doctor --test")
@@ -105,7 +110,7 @@ def found_in(repository: "Repository", environ: dict[str, str]) -> Found:
     from damascus import stacks
     from damascus.domain.config import parse_config
 
-    file = repository.top / FILE
+    file = repository.top / SETTINGS_FILE
     config = parse_config(file.read_text("utf-8", errors="replace") if file.is_file() else "", environ)
     main = repository.main_branch(config.project.main_branch)
     repository.refuse_unsupported(main, config.project.branch_prefix)
@@ -131,28 +136,28 @@ def _written(file: Path, repository: "Repository", found: Found) -> str:
 
 
 def _bring_to_main(repository: "Repository", main: str, commit: bool) -> None:
-    from damascus.app import read_at
+    from damascus.settings import read_at
 
-    local = (repository.top / FILE).read_bytes()
-    if read_at(repository, repository.tip(main), FILE) == local:
-        say(f"{FILE} is on {main}.")
+    local = (repository.top / SETTINGS_FILE).read_bytes()
+    if read_at(repository, repository.tip(main), SETTINGS_FILE) == local:
+        say(f"{SETTINGS_FILE} is on {main}.")
         return
     here = repository.checked_out_at(main)
     if commit and here is not None and here.resolve() == repository.top.resolve():
         _commit(repository)
-        say(f"{FILE} is committed on {main}.")
+        say(f"{SETTINGS_FILE} is committed on {main}.")
         return
     steps = [*([] if here is not None else [f"git switch {shlex.quote(main)}"]), *_commands()]
-    say(f"{FILE} is not on {main} yet, and only there it holds. Commit it: {' && '.join(steps)}")
+    say(f"{SETTINGS_FILE} is not on {main} yet, and only there it holds. Commit it: {' && '.join(steps)}")
 
 
 def _commands() -> list[str]:
-    return [f"git add {FILE}", f"git commit -m {shlex.quote(MESSAGE)} -- {FILE}"]
+    return [f"git add {SETTINGS_FILE}", f"git commit -m {shlex.quote(MESSAGE)} -- {SETTINGS_FILE}"]
 
 
 def _commit(repository: "Repository") -> None:
     """The user's git, with the user's identity and hooks; only this file, whatever else is staged."""
-    for words in (["add", "--", FILE], ["commit", "--quiet", "-m", MESSAGE, "--", FILE]):
+    for words in (["add", "--", SETTINGS_FILE], ["commit", "--quiet", "-m", MESSAGE, "--", SETTINGS_FILE]):
         done = subprocess.run(
             ["git", *words], cwd=repository.top, capture_output=True, text=True, errors="replace",
             stdin=subprocess.DEVNULL, env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
@@ -160,6 +165,6 @@ def _commit(repository: "Repository") -> None:
         if done.returncode != 0:
             why = " ".join((done.stderr or done.stdout).split())[-300:]
             raise DamascusError(
-                f"git could not commit {FILE}: {why} Cure that, then: {' && '.join(_commands())}. "
+                f"git could not commit {SETTINGS_FILE}: {why} Cure that, then: {' && '.join(_commands())}. "
                 "The project is registered and the file written."
             )

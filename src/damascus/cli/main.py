@@ -4,7 +4,6 @@ Verb modules import what is heavy (the database driver, pydantic, rich) inside t
 `damascus --help` and shell completion answer at once.
 """
 
-import gc
 import os
 import sys
 import traceback
@@ -50,7 +49,6 @@ from damascus.domain.errors import DamascusError, TransientError, UsageError
 
 BUG = 3
 INTERRUPTED = 130
-COLLECT_AFTER = 50_000  # objects; importing makes many that live on, and looking through them costs a tenth of a start
 
 app = typer.Typer(
     name="damascus",
@@ -131,7 +129,6 @@ def damascus(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit code: 0 fine, 1 expected failure, 2 usage, 3 a bug of ours, 130 interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    gc.set_threshold(COLLECT_AFTER)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]

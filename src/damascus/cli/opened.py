@@ -20,8 +20,8 @@ def open_app() -> "App":
 def open_project(app: "App") -> "Project":
     """The project of the current folder. What its config has to say goes to stderr: stdout may be JSON."""
     project = app.project(Path.cwd())
-    if project.config_notice:
-        print(f"note: {project.config_notice}", file=sys.stderr)
+    if project.settings.notice:
+        print(f"note: {project.settings.notice}", file=sys.stderr)
     return project
 
 

@@ -45,7 +45,7 @@ def prompt(
 
 
 def _given(app: "App", project: "Project", story: str, role: str | None) -> "Brief":
-    from damascus.app import make_tools
+    from damascus.assembly import make_tools
     from damascus.engine.tools import nothing
     from damascus.engine.upcoming import upcoming
     from damascus.store import rows, views

@@ -16,7 +16,8 @@ from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError
 
 if TYPE_CHECKING:
-    from damascus.app import App, Choice, Project
+    from damascus.app import App, Project
+    from damascus.assembly import Choice
     from damascus.engine.worker import Worker
 
 TICK = 0.25
@@ -38,7 +39,7 @@ def run(
     \b
     Example:  damascus run --until-idle --agent command --agent-command ./my-agent
     """
-    from damascus.app import Choice
+    from damascus.assembly import Choice
 
     app = open_app()
     project = open_project(app)
@@ -59,7 +60,7 @@ def played_by(worker: "Worker") -> str:
 
 
 def start(app: "App", project: "Project", choice: "Choice") -> "Worker":
-    from damascus.app import make_worker
+    from damascus.assembly import make_worker
 
     worker = make_worker(app, project, choice)
     for note in worker.notes:
@@ -69,7 +70,7 @@ def start(app: "App", project: "Project", choice: "Choice") -> "Worker":
 
 def refuse_config_off_main(project: "Project") -> None:
     """The rules come from main: without damascus.toml there nothing is run."""
-    if project.on_main:
+    if project.settings.on_main:
         return
     main = project.row.main_branch
     raise DamascusError(

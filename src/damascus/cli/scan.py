@@ -11,7 +11,7 @@ from damascus.domain.errors import DamascusError, UsageError
 
 
 def scan(
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="Files to look through.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Files to look through.")],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Look through whole files for secrets. Exit code 1 when there is one. The secret itself is never printed.

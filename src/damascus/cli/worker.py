@@ -31,7 +31,7 @@ def worker(
     \b
     Example:  damascus worker --project calc
     """
-    from damascus.app import Choice
+    from damascus.assembly import Choice
 
     app = open_app()
     found = app.far_project(project)

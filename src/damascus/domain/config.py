@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from damascus.domain.errors import UsageError
+from damascus.domain.scope import SETTINGS_FILE
 
 
 class Section(BaseModel):
@@ -209,7 +210,6 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-FILE = "damascus.toml"
 NOT_FROM_ENVIRONMENT = {"gates", "ci", "test"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
@@ -222,7 +222,7 @@ def variable(section: str, key: str) -> str | None:
     return f"DAMASCUS_{section}_{key}".upper()
 
 
-def parse_config(text: str, environ: Mapping[str, str] | None = None, name: str = FILE) -> Config:
+def parse_config(text: str, environ: Mapping[str, str] | None = None, name: str = SETTINGS_FILE) -> Config:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as err:

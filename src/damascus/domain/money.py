@@ -5,15 +5,14 @@ model without a price costs an unknown amount, which is never taken for nothing.
 """
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from damascus.domain.config import Budget, Models
 from damascus.domain.errors import UsageError
 
 if TYPE_CHECKING:
+    from damascus.domain.config import Budget, Models
     from damascus.domain.ports import Usage
 
 DOLLAR = 1_000_000
@@ -32,7 +31,7 @@ class Price:
     cached: float
 
     @classmethod
-    def of(cls, models: Models, model: str) -> "Price | None":
+    def of(cls, models: "Models", model: str) -> "Price | None":
         listed = models.prices.get(model)
         if listed is None:
             return None
@@ -110,7 +109,7 @@ def allow(at: Standing) -> Granted | Spent | Reserved:
     return Granted(amount, whose)
 
 
-def limits(budget: Budget, unit: Unit) -> tuple[int, int, int]:
+def limits(budget: "Budget", unit: Unit) -> tuple[int, int, int]:
     """Step, story and project as [budget] says it, in tokens or millionths of a dollar."""
     if unit == "tokens":
         return budget.step_tokens, budget.story_tokens, budget.project_tokens
@@ -128,6 +127,8 @@ def forecast(costs: Sequence[int], open_stories: int) -> int | None:
     """What the queue will cost: the median of merged stories times what is open. None: too few are merged."""
     if len(costs) < FORECAST_FROM:
         return None
+    import statistics  # here: `status` reads this module and mostly has nothing to forecast
+
     return round(statistics.median(costs) * open_stories)
 
 

@@ -27,6 +27,7 @@ CI_PATHS = (
     ".ci/run",
     "Jenkinsfile",
 )
+SETTINGS_FILE = "damascus.toml"
 HELD_OUT = ".damascus-acceptance"
 """Where held-out tests are laid over a checkout: nobody else's to write."""
 CI_FOLDERS = (".github/", ".gitea/", ".forgejo/", ".woodpecker/", ".circleci/", ".ci/")
@@ -172,7 +173,7 @@ def _dotted_match(part: str, name: str) -> bool:
 
 
 def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
-    rules = ("damascus.toml", *CI_PATHS, *protected)
+    rules = (SETTINGS_FILE, *CI_PATHS, *protected)
     hit = next((path for path in rules if _matches(text, path)), None)
     if hit is None:
         first = text.split("/", maxsplit=1)[0]

@@ -1,4 +1,4 @@
-"""What the phases work with, handed over by app.py: adapters behind their ports, git, the data folder."""
+"""What the phases work with, handed over by assembly.py: adapters behind their ports, git, the data folder."""
 
 import threading
 from collections.abc import Callable, Mapping

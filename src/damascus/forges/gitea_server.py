@@ -166,9 +166,7 @@ class GiteaServer:
 
     # ── repositories ──────────────────────────────────────────────────────────────────────────────────
 
-    def create_repository(
-        self, name: str, *, empty: bool = False, private: bool = False, main: str = "main"
-    ) -> str:
+    def create_repository(self, name: str, *, empty: bool = False, private: bool = False, main: str = "main") -> str:
         """The address of a repository of our user with Actions and both ways to land; with one commit on main
         unless `empty`. One that is there already stays as it is."""
         wanted = {"name": name, "private": private, "auto_init": not empty, "default_branch": main}

@@ -54,6 +54,8 @@ class Repository:
 
     def main_branch(self, preferred: str = "") -> str:
         names = (preferred,) if preferred else MAIN_NAMES
+        if _loose(self.git_dir, f"refs/heads/{names[0]}"):
+            return names[0]
         refs = self.git.out("for-each-ref", "--format=%(refname)", *(f"refs/heads/{name}" for name in names))
         there = set(refs.splitlines())
         for name in names:
@@ -66,16 +68,25 @@ class Repository:
 
     def tip(self, branch: str) -> Sha:
         """Where a branch stands. A loose ref is read as the file it is: this is looked at before every story."""
-        try:
-            text = (self.git_dir / "refs/heads" / branch).read_text().strip()
-        except OSError:
-            text = ""
-        if SHA_PATTERN.fullmatch(text):
-            return Sha(text)
+        if (loose := _loose(self.git_dir, f"refs/heads/{branch}")) is not None:
+            return loose
         found = self.git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}", check=False)
         if found.code != 0:
             raise DamascusError(f"{self.top} has no branch {branch} any more. Create it: git branch {branch} COMMIT")
         return sha(found.text)
+
+    def marks(self, main: str) -> object:
+        """Something that differs whenever the git config, the main branch or the choice of it may. None where refs are
+        kept in another way than in files."""
+        if (self.git_dir / "reftable").exists():
+            return None
+        try:
+            packed = (self.git_dir / "packed-refs").stat()
+        except FileNotFoundError:
+            packed = None
+        tips = [_loose(self.git_dir, f"refs/heads/{name}") for name in dict.fromkeys((main, *MAIN_NAMES))]
+        config = (self.git_dir / "config").read_bytes()
+        return config, tips, packed and (packed.st_ino, packed.st_size, packed.st_mtime_ns)
 
     # ── what we don't support yet ─────────────────────────────────────────────────────────────────────
 
@@ -224,6 +235,8 @@ class Repository:
         return self.top if listed == self.git_dir and git_dir_of(self.top) == self.git_dir else listed
 
     def _refuse_empty(self, own: Path) -> None:
+        if _loose(self.git_dir, _branch_of(own)):
+            return
         git = Git.at(own, self.top)
         head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
         if head.code == 0:
@@ -246,6 +259,24 @@ def git_dir_of(folder: Path) -> Path | None:
         return None
     found = (folder / words.removeprefix("gitdir:").strip()).resolve()
     return found if words.startswith("gitdir:") and found.is_dir() else None
+
+
+def _loose(git_dir: Path, ref: str) -> Sha | None:
+    """Where a ref stands, if it is a file of its own."""
+    try:
+        text = (git_dir / ref).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return Sha(text) if SHA_PATTERN.fullmatch(text) else None
+
+
+def _branch_of(own: Path) -> str:
+    """The ref that a worktree has checked out; HEAD itself if that is a commit."""
+    try:
+        text = (own / "HEAD").read_text().strip()
+    except (OSError, ValueError):
+        return "HEAD"
+    return text.removeprefix("ref: ") if text.startswith("ref: refs/") else "HEAD"
 
 
 def _shared_by_worktrees(own: Path) -> Path:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus import stacks
-from damascus.domain import config
 from damascus.domain.ports import Finding
 from damascus.domain.roles import may_write
-from damascus.domain.scope import CI_FOLDERS, CI_PATHS, HELD_OUT, Scope
+from damascus.domain.scope import CI_FOLDERS, CI_PATHS, HELD_OUT, SETTINGS_FILE, Scope
 from damascus.domain.verdict import Verdict
 from damascus.stacks.stack import paths
 from damascus.writes.refusal import Refused
@@ -63,7 +62,7 @@ def path_refusal(path: str, scope: Scope, protected: tuple[str, ...] = ()) -> st
         return "a name that is not UTF-8"
     if any(part.lower() in (".git", "git~1") for part in parts):
         return "git's own"
-    if path == config.FILE or path in CI_PATHS or path.startswith(CI_FOLDERS):
+    if path == SETTINGS_FILE or path in CI_PATHS or path.startswith(CI_FOLDERS):
         return "judges the work"
     if parts[0] == HELD_OUT:
         return "held-out tests"
