@@ -1,11 +1,13 @@
 """Answers that are things that happen: the three recoveries of a denial, and budgets that are raised."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from damascus.domain.ports import Usage
 from tests.cli.conftest import Cli
+from tests.engine.elsewhere import GREEN, Elsewhere, Far, Look
 from tests.engine.metered import Metered, denied, trouble, works
 from tests.engine.shell_stories import shell_story
 from tests.yard import Yard
@@ -28,6 +30,30 @@ def answers(yard: Yard) -> list[dict[str, Any]]:
 
 def set_config(yard: Yard, more: str) -> None:
     yard.commit({"damascus.toml": (yard.repo / "damascus.toml").read_text() + more}, "config")
+
+
+# ── CI that could not judge ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("W1")
+def test_when_ci_is_mended_the_story_goes_on_where_it_was(
+    tmp_path: Path, database_url: str, command: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere(then=Look({"test": "waiting"})))
+    for name, value in yard.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(yard.repo)
+    yard.go()
+    assert "[1] look at CI again [2] retry with a new budget [3] cancel the story" in command("inbox").out
+    why = " ".join(command("why", "one").out.split())
+    assert "Then it goes on in phase build where it was, and no agent is sent; until then nothing happens." in why
+    ran = command("answer", str(number(yard)), "1")
+    assert (ran.code, ran.err) == (0, "")
+    assert "one goes on in phase build where it was; no agent is sent, CI is looked at again." in ran.out
+    yard.elsewhere.then = GREEN
+    assert yard.go()["phase"] == "done" and len(yard.told("agent.started")) == 1
+    assert answers(yard) == [{"answer": "look at CI again", "owner": "you", "closed": True}]
+    assert [body["milestone"] for body in yard.told("story.resumed")] == ["PUSHED_TO_CI"]
 
 
 # ── W8 ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -12,7 +12,7 @@ from damascus.engine.tools import nothing
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.yard import Yard
 
-QUICK = "[ci]\nlook_seconds = 0.05\nno_run_seconds = 0.3\nqueued_seconds = 0.3\n"
+QUICK = "[ci]\nlook_seconds = 0.05\nno_run_seconds = 0.3\nqueued_seconds = 0.3\nrunning_seconds = 2.0\n"
 WORKFLOW = {".gitea/workflows/ci.yml": "on: push\n"}
 
 

@@ -113,6 +113,7 @@ def test_what_is_not_a_success_yet_is_waited_for(shore: Shore, state: str | None
         (Look({"test": "failure", "radicle": "skipped"}, {"test": f"{HEAD}x{EXIT}"}), "main is red at"),
         (Look({"test": "success"}), "There is no job radicle in CI of"),
         (Look({"test": "success", "radicle": "waiting"}), "No runner takes the job radicle of"),
+        (Look({"test": "success", "radicle": "running"}), "has not ended for 2 s"),
     ],
 )  # fmt: skip
 def test_a_person_is_asked_about_a_mirror_that_failed(shore: Shore, look: Look, told: str) -> None:

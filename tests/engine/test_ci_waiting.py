@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from damascus.domain.errors import DamascusError
+from damascus.domain.recovery import LOOK_AGAIN
+from damascus.store import people
 from tests.engine.elsewhere import GREEN, RUNNING, Elsewhere, Far, Look
 
 NOTHING = Look()
@@ -67,6 +70,75 @@ def test_a_job_that_no_runner_takes_is_asked_about(tmp_path: Path, database_url:
     assert yard.go()["phase"] == "blocked"
     [question] = yard.questions()
     assert question.startswith("No runner takes the job test of CI run #1")
+
+
+@pytest.mark.req("W1")
+def test_a_job_that_runs_and_never_ends_is_asked_about(tmp_path: Path, database_url: str) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere(then=RUNNING))
+    item = yard.go()
+    assert (item["phase"], item["attempts"]) == ("blocked", 0)
+    [question] = yard.questions()
+    assert question.startswith("The job test of CI run #1") and "[ci] running_seconds" in question
+
+
+def test_a_run_whose_jobs_end_one_by_one_is_waited_for(tmp_path: Path, database_url: str) -> None:
+    """What counts is that something ends, not how long all takes."""
+    names = [f"job{n}" for n in range(8)]
+    looks = [
+        Look({name: "success" if n < ended else "running" for n, name in enumerate(names)})
+        for ended in range(9)
+        for _ in range(8)
+    ]
+    yard = Far(tmp_path, database_url, Elsewhere(*looks, then=looks[-1]), f"required = {names}\n")
+    assert (yard.go()["phase"], yard.questions()) == ("done", [])
+
+
+@pytest.mark.req("W1", "D8")
+@pytest.mark.parametrize(
+    "before",
+    [
+        NOTHING,
+        RUNNING,
+        Look({"test": "waiting"}),
+        Look({"lint": "success"}),
+        Look({"test": "success"}, provisional=True),
+        Look({"test": "cancelled"}),
+    ],
+)
+def test_after_the_trouble_ci_is_looked_at_again_and_no_agent_is_sent(
+    tmp_path: Path, database_url: str, before: Look
+) -> None:
+    """Nobody wants to pay for the agent again because a runner was down."""
+    yard = Far(tmp_path, database_url, Elsewhere(then=before))
+    blocked = yard.go()
+    assert blocked["phase"] == "blocked"
+    again = yard.go()
+    assert again["phase"] == "blocked", "nothing happens without a person's word"
+    yard.elsewhere.then, yard.elsewhere.stays_for = GREEN, ""
+    [issue] = yard.query("SELECT id, options FROM human_issues WHERE closed_at IS NULL")
+    assert LOOK_AGAIN in issue["options"]
+    people.look_again(yard.db, yard.row.id, "one")
+    item = yard.go()
+    assert (item["phase"], item["attempts"], item["merged_commit"]) == ("done", 0, blocked["candidate"])
+    assert len(yard.told("agent.started")) == 1
+    assert len(yard.told("story.resumed")) == 1
+
+
+@pytest.mark.req("W1")
+def test_what_is_still_wrong_is_asked_again_after_the_same_patience(tmp_path: Path, database_url: str) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere(then=NOTHING))
+    yard.go()
+    people.look_again(yard.db, yard.row.id, "one")
+    looked = len(yard.elsewhere.asked)
+    assert yard.go()["phase"] == "blocked"
+    assert len(yard.elsewhere.asked) > looked + 2, "waited for again, not asked at once"
+    assert len(yard.told("agent.started")) == 1
+
+
+def test_a_story_that_is_not_blocked_has_nothing_to_look_at_again(tmp_path: Path, database_url: str) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere())
+    with pytest.raises(DamascusError, match="is not blocked"):
+        people.look_again(yard.db, yard.row.id, "one")
 
 
 def test_a_job_that_waits_for_one_that_runs_is_waited_for(tmp_path: Path, database_url: str) -> None:

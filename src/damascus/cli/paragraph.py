@@ -5,6 +5,7 @@ from collections.abc import Callable
 from damascus.cli.waits import NOBODY, at, step_of, waiting
 from damascus.cli.words import between, clock, listed, one_line, plural, pull, worker
 from damascus.domain.ids import short
+from damascus.domain.recovery import LOOK_AGAIN
 from damascus.store.views import Worker
 from damascus.store.why import Facts
 
@@ -52,7 +53,9 @@ def _blocked(facts: Facts) -> list[str]:
     said.append(f"Question {issue['id']}: {one_line(issue['question'])}")
     said += [" ".join(f"[{n}] {option}" for n, option in enumerate(issue["options"], 1))] if issue["options"] else []
     said.append(f"{_must(issue['owner'])} answer: damascus answer {issue['id']} {'1' if issue['options'] else 'TEXT'}")
-    return [*said, f"Then it goes on in phase {row.resume_phase} with a new budget; until then nothing happens."]
+    same = issue["options"][:1] == [LOOK_AGAIN]
+    how = "where it was, and no agent is sent" if same else "with a new budget"
+    return [*said, f"Then it goes on in phase {row.resume_phase} {how}; until then nothing happens."]
 
 
 def _must(owner: str) -> str:

@@ -73,6 +73,9 @@ class Ci(Section):
     fixes: int = Field(5, ge=0, description="How often a red CI run goes back to the agent")
     no_run_seconds: float = Field(60.0, gt=0, description="A pushed commit without a CI run for so long is asked about")
     queued_seconds: float = Field(600.0, gt=0, description="A CI job that no runner takes for so long is asked about")
+    running_seconds: float = Field(
+        10_800.0, gt=0, description="A CI run in which no job has ended for so long is asked about"
+    )
     look_seconds: float = Field(10.0, gt=0, description="How often CI is looked at; a webhook shortens the wait")
 
 

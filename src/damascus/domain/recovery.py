@@ -15,6 +15,8 @@ DENIED = (FIX, RESPAWN, HAND_OVER)
 """The three recoveries of W8."""
 RETRY = "retry"
 CANCEL = "cancel the story"
+LOOK_AGAIN = "look at CI again"
+"""The same run goes on: no agent is sent, nothing is charged."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
     f"raise the {whose}'s budget of {unit} to the number you add": (whose, unit)

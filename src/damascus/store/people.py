@@ -62,6 +62,22 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
     return db.run(work)
 
 
+def look_again(db: Database, project: int, story: str) -> Acted:
+    """The blocked run itself goes on: what is done stays done, and CI is looked at with the same patience again."""
+
+    def work(c: Connection) -> Acted:
+        row = _locked(c, project, story)
+        if row["phase"] != "blocked":
+            raise DamascusError(f"{row['story_id']} is not blocked: CI is looked at without your word.")
+        params = {"id": row["id"], "run": row["run_no"], "slack": SLACK[row["priority"]]}
+        reached = c.execute(sql("look_again"), params).fetchone()
+        c.execute(sql("close_issues"), {"item": row["id"], "answer": recovery.LOOK_AGAIN})
+        write_events(c, project, row["id"], (("story.resumed", dict(reached or {})), _moved(row, row["resume_phase"])))
+        return Acted(row["story_id"], row["resume_phase"], was_leased=False)
+
+    return db.run(work)
+
+
 def answer(db: Database, project: int, issue: int, text: str) -> tuple[Row, str]:
     """Record an answer; the issue's row and the chosen text."""
     row = db.one("issue", project=project, issue=issue)

@@ -11,13 +11,15 @@ from damascus.domain.config import Ci
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import short
 from damascus.domain.outcome import NeedsPerson, Outcome, Wait
+from damascus.domain.policy import RETRY_OPTIONS
 from damascus.domain.ports import CiRun
+from damascus.domain.recovery import CANCEL, LOOK_AGAIN
 from damascus.engine.phases.ci_round import Asked, Round
 from damascus.engine.run import Run
 from damascus.store.db import database_clock
 
 WORKFLOWS = (".gitea/workflows", ".forgejo/workflows", ".github/workflows")
-OPTIONS = ("retry", "cancel the story")
+RETRY = RETRY_OPTIONS[0]
 
 
 class Since(BaseModel):
@@ -43,7 +45,11 @@ def longer_than(run: Run, what: str, seconds: float) -> bool:
     return since(run, what) >= timedelta(seconds=seconds)
 
 
-def ask(question: str, options: tuple[str, ...] = OPTIONS) -> NeedsPerson:
+def ask(trouble: str, *, on_main: bool = False) -> NeedsPerson:
+    """Nobody's fault and no agent's work: what is mended outside, the same run goes on with. What is mended by a commit
+    on main (`on_main`) needs a new one, which begins there."""
+    question = f"{trouble} Then {'retry' if on_main else 'let CI be looked at again'}."
+    options = (RETRY, LOOK_AGAIN, CANCEL) if on_main else (LOOK_AGAIN, RETRY, CANCEL)
     return NeedsPerson(None, question, options, VerdictFeedback(message=question, gate="ci"))
 
 
@@ -62,33 +68,34 @@ def nothing_begun(run: Run, turn: Round) -> Outcome:
     limit = settings(run, turn).no_run_seconds
     if not longer_than(run, f"{turn.key} nothing", limit):
         return waits(run, turn, "CI has not begun")
+    told = f"CI has not begun for {short(turn.commit)} of {run.item.story_id}, {limit:.0f} s after it was pushed."
+    if not run.tools.mirror.listing(turn.commit).folders & set(WORKFLOWS):
+        needs = f"{run.tools.target} needs one below {' or '.join(WORKFLOWS)}."
+        return ask(f"{told} It has no workflow: {needs}", on_main=True)
     return ask(
-        f"CI has not begun for {short(turn.commit)} of {run.item.story_id}, {limit:.0f} s after it was pushed. "
-        f"{_why_nothing(run, turn)} Then retry."
-    )
-
-
-def _why_nothing(run: Run, turn: Round) -> str:
-    mirror = run.tools.mirror
-    if not mirror.listing(turn.commit).folders & set(WORKFLOWS):
-        return f"It has no workflow: {run.tools.target} needs one below {' or '.join(WORKFLOWS)}."
-    return (
-        f"Check that Actions are enabled for the repository and that a workflow runs on pushes to {run.item.branch} "
-        "and to mq/** (damascus forge doctor)."
+        f"{told} Check that Actions are enabled for the repository and that a workflow runs on pushes to "
+        f"{run.item.branch} and to mq/** (damascus forge doctor)."
     )
 
 
 def unfinished(run: Run, turn: Round, seen: CiRun) -> Outcome:
-    """A job may wait for another that runs; where none runs and none ends, no runner takes it."""
+    """A job may wait for another that runs, and a run may take long as long as jobs end."""
+    running = [job.name for job in seen.jobs if job.state == "running"]
     queued = [job.name for job in seen.jobs if job.state == "waiting"]
-    ended = sum(job.state not in ("running", "waiting") for job in seen.jobs)
-    limit = settings(run, turn).queued_seconds
-    if any(job.state == "running" for job in seen.jobs) or not longer_than(run, f"{turn.key} queued {ended}", limit):
+    ended = len(seen.jobs) - len(running) - len(queued)
+    ci, which = settings(run, turn), f"of CI run #{seen.run_id} ({short(turn.commit)})"
+    if running:
+        if not longer_than(run, f"{turn.key} running {ended}", ci.running_seconds):
+            return waits(run, turn)
+        return ask(
+            f"The job {running[0]} {which} runs, and none has ended for {ci.running_seconds:.0f} s. End it on the "
+            "forge, or give it more time ([ci] running_seconds)."
+        )
+    if not longer_than(run, f"{turn.key} queued {ended}", ci.queued_seconds):
         return waits(run, turn)
     return ask(
-        f"No runner takes the job {queued[0]} of CI run #{seen.run_id} ({short(turn.commit)}) for {limit:.0f} s. Start "
-        "one that has the label of its runs-on, or wait until one is free ([ci] queued_seconds); then retry. See: "
-        "damascus forge doctor"
+        f"No runner takes the job {queued[0]} {which} for {ci.queued_seconds:.0f} s. Start one that has the label of "
+        "its runs-on, or wait until one is free ([ci] queued_seconds; damascus forge doctor)."
     )
 
 
@@ -110,7 +117,8 @@ def unproved(run: Run, turn: Round, seen: CiRun) -> Outcome:
         return waits(run, turn, "CI has ended; whether for this commit is not proved yet")
     return ask(
         f"CI run #{seen.run_id} has ended, but nothing proves that it was for {short(turn.commit)}: neither the run "
-        "nor its log names the commit. Let a step of the workflow print the SHA that it checks out; then retry."
+        "nor its log names the commit. Let a step of the workflow print the SHA that it checks out.",
+        on_main=True,
     )
 
 
@@ -127,7 +135,8 @@ def lacking(run: Run, turn: Round, seen: CiRun, required: list[str]) -> Outcome 
     return ask(
         f"The CI job {absent[0]} is {what} in run #{seen.run_id} of {short(turn.commit)} (its jobs: "
         f"{', '.join(sorted(states)) or 'none'}), so it can't be green. {_named_by(run, turn)} Correct that or the "
-        "workflow, then retry."
+        "workflow.",
+        on_main=True,
     )
 
 

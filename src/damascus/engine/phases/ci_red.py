@@ -147,7 +147,7 @@ def _told_again(ci: CiRun, failures: list[CiFailure], asked: Asked) -> tuple[Eve
 def _anew(run: Run, turn: Round, ci: CiRun, push: PushAgain | None) -> Round | Outcome:
     """The forge can't repeat a run: the same tree is pushed as another commit, which triggers one."""
     if push is None:
-        return ask(f"CI run #{ci.run_id} of {short(turn.commit)} was cut short. Run it again on the forge, then retry.")
+        return ask(f"CI run #{ci.run_id} of {short(turn.commit)} was cut short. Run it again on the forge.")
     fresh = Sha(run.local("ci_anew", Anew, lambda: _same_tree(run, turn), turn.key).commit)
     return push(fresh) or turn.again(Why.INFRASTRUCTURE, fresh)
 
@@ -163,8 +163,7 @@ def _still_outside(turn: Round, ci: CiRun, failures: list[CiFailure]) -> NeedsPe
     told = "; ".join(f"{failure.job}: {failure.diagnosis}" for failure in failures)
     return ask(
         f"CI run #{ci.run_id} of {short(turn.commit)} could not judge the commit, also after "
-        f"{turn.earlier.count(Why.INFRASTRUCTURE)} more runs ({told}). Look at the runner, then retry. See: damascus "
-        "forge doctor"
+        f"{turn.earlier.count(Why.INFRASTRUCTURE)} more runs ({told}). Look at the runner (damascus forge doctor)."
     )
 
 

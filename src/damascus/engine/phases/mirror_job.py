@@ -116,7 +116,12 @@ def _not_mirrored(run: Run, merged: Sha, seen: Seen, config: Ci) -> Outcome:
         case "" if (seen.ci.finished or run.tools.forge.runs_ci) and _over(run, seen, config.no_run_seconds):
             return _missing(run, seen, config)
         case "waiting" if _unmoved(seen) and _over(run, seen, config.queued_seconds):
-            return ask(f"No runner takes the job {config.mirror_job} of {_where(run, seen)}. Start one, then retry.")
+            return ask(f"No runner takes the job {config.mirror_job} of {_where(run, seen)}. Start one.")
+        case "running" if _over(run, seen, config.running_seconds):
+            return ask(
+                f"The job {config.mirror_job} of {_where(run, seen)} has not ended for {config.running_seconds:.0f} s. "
+                "End it on the forge, or give it more time ([ci] running_seconds)."
+            )
         case _:
             return _wait(seen, config)
 
@@ -140,7 +145,7 @@ def _where(run: Run, seen: Seen) -> str:
 def _missing(run: Run, seen: Seen, config: Ci) -> NeedsPerson:
     return ask(
         f"There is no job {config.mirror_job} in CI of {_where(run, seen)}; [ci] mirror_job in damascus.toml names it. "
-        f"{run.item.story_id} is on {run.tools.target}, but not mirrored. Correct the name or the workflow, then retry."
+        f"{run.item.story_id} is on {run.tools.target}, but not mirrored. Correct the name or the workflow."
     )
 
 
@@ -149,7 +154,7 @@ def _failed(run: Run, seen: Seen) -> NeedsPerson:
     why = classify(seen.job, run.tools.forge.ci_log(seen.ci, seen.job)).diagnosis
     return ask(
         f"The job {seen.job.name} of {_where(run, seen)} ended as {seen.state}: {why}. {run.item.story_id} is on "
-        f"{run.tools.target}, but not mirrored. Mend it and run the job again on the forge, then retry."
+        f"{run.tools.target}, but not mirrored. Mend it and run the job again on the forge."
     )
 
 
@@ -164,7 +169,7 @@ def _skipped(run: Run, merged: Sha, seen: Seen, config: Ci) -> Outcome:
         return _wait_for(run, _retrigger(run, merged), config)
     return ask(
         f"The job {config.mirror_job} of {_where(run, seen)} was skipped again, after an empty commit was pushed. "
-        f"{run.item.story_id} is on {run.tools.target}, but not mirrored. Look at the job's conditions, then retry."
+        f"{run.item.story_id} is on {run.tools.target}, but not mirrored. Look at the job's conditions."
     )
 
 
@@ -172,7 +177,7 @@ def _main_is_red(run: Run, seen: Seen, red: list[CiJob]) -> NeedsPerson:
     why = "; ".join(f"{job.name}: {classify(job, run.tools.forge.ci_log(seen.ci, job)).diagnosis}" for job in red)
     return ask(
         f"{run.tools.target} is red at {_where(run, seen)} ({why}), so its mirror job was skipped. {run.item.story_id} "
-        f"is on {run.tools.target}, but not mirrored. Mend {run.tools.target}, then retry."
+        f"is on {run.tools.target}, but not mirrored. Mend {run.tools.target}."
     )
 
 
