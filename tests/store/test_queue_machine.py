@@ -159,7 +159,7 @@ class Queue(RuleBasedStateMachine):
         assert self.told() == ["story.replaced"]
 
     @precondition(lambda self: any(s.phase not in ("done", "cancelled") for s in self.stories.values()))
-    @rule(data=st.data(), command=st.sampled_from(["cancel", "retry", "answer"]))
+    @rule(data=st.data(), command=st.sampled_from(["cancel", "retry", "answer", "look again"]))
     def command(self, data: st.DataObject, command: str) -> None:
         name = data.draw(st.sampled_from([n for n, s in self.stories.items() if s.phase not in ("done", "cancelled")]))
         me, project = self.stories[name], self.lane.project.id
@@ -169,6 +169,10 @@ class Queue(RuleBasedStateMachine):
             people.cancel(self.db, project, name)
             me.rests("cancelled")
             expected = ["story.cancelled", "phase.transitioned"]
+        elif command == "look again" and me.phase == "blocked":
+            people.look_again(self.db, project, name)
+            me.phase, me.status, me.item, me.due, me.aged = "build", "open", None, False, False
+            expected = ["story.resumed", "phase.transitioned"]
         else:
             self.answer(name) if command == "answer" and me.phase == "blocked" else people.retry(self.db, project, name)
             me.phase, me.status, me.item, me.due, me.attempts, me.aged = "build", "open", None, False, 0, False
