@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from damascus.domain.errors import TransientError
-from damascus.domain.ids import StoryId
+from damascus.domain.ids import Sha, StoryId
 from damascus.engine.guards import disk_guard
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.reaper import reap_workspaces
+from damascus.engine.phases.candidate import queue_branch
 from damascus.engine.tools import nothing
+from damascus.store import people
+from tests.engine.elsewhere import Elsewhere, Far, Look
 from tests.engine.shell_stories import FILES, Watched, bad, config, good, shell_story
 from tests.waiting import eventually
 from tests.yard import Yard
@@ -102,6 +105,31 @@ def test_a_workspace_is_removed_only_as_a_snapshot(yard: Yard) -> None:
     assert (yard.folder / "restored" / "thoughts.txt").read_text() == "not lost\n"
     assert (yard.folder / "restored" / "ignored" / "kept.txt").read_text() == "ignored, not lost\n"
     assert reap_workspaces(tools) == 0
+
+
+@pytest.mark.req("W15")
+def test_the_queues_branch_of_a_cancelled_story_goes_with_its_workspace(tmp_path: Path, database_url: str) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere(then=Look({"test": "waiting"})))
+    item = yard.go()
+    assert item["phase"] == "blocked"
+    forge = yard.elsewhere
+    tools = replace(yard.tools(), forge=forge)
+    branch = queue_branch(tools, item["uuid"])
+    forge.move(branch, Sha(item["candidate"]), None)
+    people.cancel(yard.db, yard.row.id, "one")
+    yard.query("UPDATE work_items SET updated_at = updated_at - interval '73 hours' RETURNING id")
+
+    class Away(Elsewhere):
+        def remote_refs(self, *_: object) -> None:
+            raise TransientError("the forge is away")
+
+    away = Away()
+    away.forge = forge.forge
+    assert reap_workspaces(replace(tools, forge=away)) == 0
+    assert tools.workspaces.exists(StoryId("one")), "nothing is forgotten while the forge is away"
+    assert reap_workspaces(tools) == 1
+    assert forge.remote_refs(branch, "refs/x").branch is None
+    assert forge.remote_refs(item["branch"], "refs/x").branch is not None, "what was proposed stays"
 
 
 @pytest.mark.req("X2")

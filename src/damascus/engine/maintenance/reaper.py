@@ -1,9 +1,12 @@
-"""Removes workspaces that nobody needs, each only after its content is a snapshot."""
+"""Removes workspaces that nobody needs, each only after its content is a snapshot, and branches of the queue."""
 
 import time
 
+from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha, StoryId
+from damascus.engine.phases.candidate import drop_queue_branch
 from damascus.engine.tools import Tools
+from damascus.store.db import Row
 
 
 def reap_workspaces(tools: Tools, now: float | None = None) -> int:
@@ -12,7 +15,7 @@ def reap_workspaces(tools: Tools, now: float | None = None) -> int:
     removed = 0
     for row in tools.db.all("finished_stories", repo=tools.project.repo_id, seconds=keep):
         story = StoryId(row["story_id"])
-        if tools.workspaces.exists(story):
+        if tools.workspaces.exists(story) and _queue_branch_is_gone(tools, row):
             base = Sha(row["base_commit"] or tools.forge.main_tip())
             tools.snapshots.save(
                 tools.workspaces.path(story), story, run_no=row["run_no"], step="reap", fence=row["fence"], base=base
@@ -21,6 +24,16 @@ def reap_workspaces(tools: Tools, now: float | None = None) -> int:
             removed += 1
     _sweep_checkouts(tools, now or time.time())
     return removed
+
+
+def _queue_branch_is_gone(tools: Tools, row: Row) -> bool:
+    """A story that was cancelled in the merge queue leaves its branch there. While the forge is away both stay."""
+    if row["phase"] == "cancelled" and not tools.forge.runs_ci:
+        try:
+            drop_queue_branch(tools, row["uuid"])
+        except TransientError:
+            return False
+    return True
 
 
 def _sweep_checkouts(tools: Tools, now: float) -> None:

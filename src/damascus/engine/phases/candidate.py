@@ -4,7 +4,9 @@ Used by build, and by the queue again on top of those ahead.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from uuid import UUID
 
 from pydantic import BaseModel, Field
 
@@ -23,6 +25,7 @@ from damascus.engine.phases.ci import await_ci, required_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
+from damascus.engine.tools import Tools
 from damascus.engine.upstreams import pause
 from damascus.git.mirror import Conflicted
 from damascus.store.journal import older_push_intent
@@ -105,7 +108,7 @@ def prove(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Fresh | Outcome:
 
 def publish(run: Run, commit: Sha) -> Outcome | None:
     """The commit on the branch where CI tests it; None once it is there."""
-    step, branch = ("stage", queue_branch(run)) if staged(run) else ("push", run.item.branch)
+    step, branch = ("stage", queue_branch(run.tools, run.item.uuid)) if staged(run) else ("push", run.item.branch)
     if run.result(step, Pushed, commit) is None and (waits := pause(run.tools)) is not None:
         return waits
     pushed = _push(run, commit, step, branch)
@@ -117,8 +120,17 @@ def staged(run: Run) -> bool:
     return run.item.phase == Phase.MERGE and not run.tools.forge.runs_ci
 
 
-def queue_branch(run: Run) -> str:
-    return f"mq/{run.tools.target}/{run.item.uuid}"
+def queue_branch(tools: Tools, item: UUID) -> str:
+    return f"mq/{tools.target}/{item}"
+
+
+def drop_queue_branch(tools: Tools, item: UUID) -> None:
+    """It was for CI alone, and its story is on main or cancelled."""
+    branch = queue_branch(tools, item)
+    left = tools.forge.remote_refs(branch, fence_ref(item)).branch
+    if left is not None:
+        with suppress(Stale):  # somebody else has removed it
+            tools.forge.move(branch, None, left)
 
 
 # ── rebase and verify ─────────────────────────────────────────────────────────────────────────────────
@@ -167,8 +179,8 @@ def _red_of_earlier_run(run: Run) -> Judged | None:
 # ── push and propose ──────────────────────────────────────────────────────────────────────────────────
 
 
-def fence_ref(run: Run) -> str:
-    return f"refs/damascus/fence/{run.item.uuid}"
+def fence_ref(item: UUID) -> str:
+    return f"refs/damascus/fence/{item}"
 
 
 def _push(run: Run, commit: Sha, step: str, branch: str) -> Pushed:
@@ -193,7 +205,7 @@ def _pushed_events(run: Run, done: Pushed, branch: str) -> tuple[Event, ...]:
 
 def push_fenced(run: Run, commit: Sha, branch: str) -> Pushed:
     """Find the branch as it should be, or move it from what we last knew together with the fence ref."""
-    forge, ref = run.tools.forge, fence_ref(run)
+    forge, ref = run.tools.forge, fence_ref(run.item.uuid)
     for _ in range(PUSH_TRIES):
         try:
             remote = forge.remote_refs(branch, ref)
@@ -218,7 +230,7 @@ def shut_out_older_push(run: Run) -> None:
 
 
 def plant_fence(run: Run) -> None:
-    forge, ref = run.tools.forge, fence_ref(run)
+    forge, ref = run.tools.forge, fence_ref(run.item.uuid)
     for _ in range(PUSH_TRIES):
         try:
             forge.plant_fence(ref, forge.remote_refs(run.item.branch, ref).fence, run.item.fence)

@@ -4,7 +4,6 @@ If main moved meanwhile (a person's commit) or somebody ahead was sent back, the
 its place; nobody is blamed for that.
 """
 
-from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from typing import Literal
@@ -18,7 +17,7 @@ from damascus.domain.ports import Blocked, HeadNeeded, Pull, Stale
 from damascus.domain.spec import parse_spec
 from damascus.engine.elsewhere import made_here
 from damascus.engine.line import in_line
-from damascus.engine.phases.candidate import Fresh, fence_ref, push_fenced, queue_branch, staged
+from damascus.engine.phases.candidate import Fresh, drop_queue_branch, push_fenced, staged
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.mirror_job import await_mirror
 from damascus.engine.run import Run
@@ -106,7 +105,7 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     if pull is not None:
         forge.close_merged(pull, new)
     if staged(run):
-        _drop_queue_branch(run)
+        drop_queue_branch(run.tools, run.item.uuid)
     return Landing(how="landed", commit=new)
 
 
@@ -117,13 +116,6 @@ def _land_or_merge(run: Run, old: Sha, new: Sha, pull: Pull | None) -> None:
     except HeadNeeded:
         push_fenced(run, new, run.item.branch)
         run.tools.forge.land(old, new, run.tools.forge.find_pull(run.item.branch))
-
-
-def _drop_queue_branch(run: Run) -> None:
-    forge, branch = run.tools.forge, queue_branch(run)
-    left = forge.remote_refs(branch, fence_ref(run)).branch
-    with suppress(Stale):  # somebody else has removed it
-        forge.move(branch, None, left)
 
 
 def _landed(run: Run, fresh: Fresh) -> Outcome:
