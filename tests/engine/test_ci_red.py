@@ -245,6 +245,14 @@ def test_quarantine_never_turns_red_into_green(tmp_path: Path, database_url: str
     assert [body["verdict"] for body in yard.told("attempt.rejected")] == ["ci_failed"]
 
 
+def test_a_quarantine_ends_when_a_test_has_not_been_flaky_for_a_month(tmp_path: Path, database_url: str) -> None:
+    yard = Far(tmp_path, database_url, Elsewhere())
+    quarantine(yard, "a", "b")
+    yard.query("UPDATE flaky_tests SET last_seen = now() - interval '31 days' WHERE test LIKE '%%_a' RETURNING 1")
+    assert flaky.quarantined(yard.db, yard.row.repo_id) == {"tests/test_io.py::test_b"}
+    assert len(flaky.listed(yard.db, yard.row.id, 9)) == 2, "what was is still told"
+
+
 def test_one_test_that_is_not_quarantined_is_enough(tmp_path: Path, database_url: str) -> None:
     yard = Far(tmp_path, database_url, Elsewhere(red("a", "new"), red("a", "new"), GREEN))
     quarantine(yard, "a")

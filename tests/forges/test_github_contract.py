@@ -106,7 +106,8 @@ class TestGithub(ForgeContract):
         self, world: GithubWorld, landing: tuple[Sha, Sha, Pull]
     ) -> None:
         _, _, pull = landing
-        on_top = world.commit({"story.py": "x = 1\n"}, base=world.person_commits({"theirs.py": "1\n"}))
+        world.person_commits({"theirs.py": "1\n"})
+        on_top = world.commit({"story.py": "x = 1\n"})
         world.forge.land(world.forge.main_tip(), on_top)
         for _ in range(2):
             world.another_worker().close_merged(pull, on_top)

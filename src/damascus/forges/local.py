@@ -50,7 +50,8 @@ class LocalForge:
         tip, known = self.repository.tip(self.main_branch), self.mirror.tip(self.main_branch)
         if known == tip:
             return tip
-        if self.mirror.objects.find([tip])[0] is None or not self._learn(tip, known):
+        here = self.mirror.objects.find([tip])[0] is not None
+        if not (here and self.mirror.is_whole(tip) and self._learn(tip, known)):
             self.mirror.fetch(only=self.main_branch)
         return self.mirror.tip(self.main_branch) or tip
 

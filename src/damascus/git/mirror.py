@@ -196,6 +196,11 @@ class Mirror:
     def tree(self, commit: Sha) -> Sha:
         return self.objects.commit(commit).tree
 
+    def is_whole(self, commit: Sha) -> bool:
+        """It is here with all that it needs: git unpacks a commit before its files, so a fetch that goes on, or was
+        killed, leaves less."""
+        return self.git.run("rev-list", "--quiet", "--objects", commit, "--not", "--all", check=False).code == 0
+
     def read(self, commit: Sha, path: str) -> bytes | None:
         if path.startswith(("./", "../")):  # git would take it as relative to a folder that we are not in
             return None

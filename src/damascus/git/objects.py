@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from damascus.domain.errors import TransientError
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.git.commands import IDENTITY, Git
 from damascus.git.reader import Reader
@@ -73,21 +74,30 @@ class Objects:
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
     def find(self, names: Sequence[str]) -> list[Found | None]:
-        """Each name (an id, or `<commit>:<path>`) with its object, None where there is none."""
+        """Each name (an id, or `<commit>:<path>`) with its object, or None: no such id, no such path.
+
+        A path is never taken for missing because its commit or folder is: that is a fetch that goes on, or was killed.
+        """
         return [self._find(name) for name in names]
 
     def _find(self, name: str) -> Found | None:
         treeish, colon, path = name.partition(":")
-        found = self._object(treeish)
         if not colon:
-            return found
-        if found is not None and found.kind == "commit":
-            found = self._object(found.data[5:45].decode())
+            return self._object(treeish)
+        found = self._needed(treeish)
+        if found.kind == "commit":
+            found = self._needed(found.data[5:45].decode())
         for part in (part for part in path.split("/") if part):
-            if found is None or found.kind != "tree":
+            entry = self._parsed(found).get(part) if found.kind == "tree" else None
+            if entry is None or entry.mode == GITLINK:
                 return None
-            entry = self._parsed(found).get(part)
-            found = self._object(entry.sha) if entry is not None and entry.mode != GITLINK else None
+            found = self._needed(entry.sha)
+        return found
+
+    def _needed(self, sha: str) -> Found:
+        found = self._object(sha)
+        if found is None:
+            raise TransientError(f"the mirror {self.git.git_dir} lacks {sha}")
         return found
 
     def _object(self, sha: str) -> Found | None:
