@@ -1,0 +1,76 @@
+"""Where the engine meets its adapters: the Protocols of agent, gate, forge and evidence runner.
+
+Adapters import this and what lies below them; the engine never imports an adapter.
+"""
+
+from damascus.domain.ports.agents import (
+    Agent,
+    AgentRun,
+    Boundaries,
+    Brief,
+    Denial,
+    NoOversight,
+    Overseer,
+    Report,
+    Usage,
+    Watch,
+    WriteDecision,
+    Writes,
+)
+from damascus.domain.ports.forges import (
+    Blocked,
+    CiJob,
+    CiRun,
+    Forge,
+    HeadNeeded,
+    Pull,
+    Push,
+    RemoteRefs,
+    Stale,
+)
+from damascus.domain.ports.gates import (
+    Candidate,
+    Case,
+    ChangedFile,
+    Evidence,
+    EvidenceRunner,
+    Finding,
+    Gate,
+    GateResult,
+    Job,
+    TestRun,
+)
+
+__all__ = [
+    "Agent",
+    "AgentRun",
+    "Blocked",
+    "Boundaries",
+    "Brief",
+    "Candidate",
+    "Case",
+    "ChangedFile",
+    "CiJob",
+    "CiRun",
+    "Denial",
+    "Evidence",
+    "EvidenceRunner",
+    "Finding",
+    "Forge",
+    "Gate",
+    "GateResult",
+    "HeadNeeded",
+    "Job",
+    "NoOversight",
+    "Overseer",
+    "Pull",
+    "Push",
+    "RemoteRefs",
+    "Report",
+    "Stale",
+    "TestRun",
+    "Usage",
+    "Watch",
+    "WriteDecision",
+    "Writes",
+]

@@ -1,0 +1,187 @@
+"""What a coding agent is given, what it may do, and what it comes to."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.handoff import Section
+from damascus.domain.roles import Traits
+
+
+class Boundaries(BaseModel):
+    """What is and what is not the agent's to write."""
+
+    inside: list[str] = Field(default_factory=list, serialization_alias="in")
+    outside: list[str] = Field(default_factory=list, serialization_alias="out")
+
+
+class Brief(BaseModel):
+    """What an agent is given: the JSON file behind DAMASCUS_BRIEF (DESIGN §5)."""
+
+    story_id: str
+    title: str
+    role: str
+    step: str
+    attempt: int
+    objective: str
+    spec: str
+    file_scope: list[str]
+    base_commit: str
+    feedback: VerdictFeedback | None = None
+    artifacts: str = ""
+    repo: str = ""
+    component_id: str = ""
+    plan_ref: str = ""
+    branch_strategy: Literal["feature_branch"] = "feature_branch"
+    boundaries: Boundaries = Boundaries()
+    known_issues: list[str] = Field(default_factory=list)
+    recent_changes: list[str] = Field(default_factory=list)
+    parallel_workers: list[str] = Field(default_factory=list)
+    checkpoint: dict[str, object] = Field(default_factory=dict)
+    sections: tuple[Section, ...] = Field(default=(), exclude=True)
+    """The hand-off as it stands in the prompt, packed; the file does not repeat it."""
+    traits: Traits = Field(default=Traits(), exclude=True)
+
+
+class Report(BaseModel):
+    """What an agent says of itself: claims, never evidence."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: str = ""
+    can_further_iteration_help: bool | None = None
+    concerns: list[str] = Field(default_factory=list)
+    recommended_next: str = ""
+    summary: str = ""
+    claims: dict[str, object] = Field(default_factory=dict)
+
+
+class Usage(BaseModel):
+    """What an agent step used, as the provider's own answers count it. Money is ours: tokens by the price table."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    turns: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(**{name: getattr(self, name) + getattr(other, name) for name in Usage.model_fields})
+
+
+class Denial(BaseModel):
+    """A tool that the agent's own permission system or the sandbox refused (W8); never a refusal of our pipeline."""
+
+    tool: str
+    error: str
+    tried: str = ""
+
+
+class AgentRun(BaseModel):
+    """What really happened in an agent step. `exit_code` is None when it was ended by us; `ended` says why.
+
+    `ended`: "" (by itself), or one word of the overseer's: time, idle, no_write, api_errors, tokens, turns, money,
+    denied, hook (the write pipeline did not answer).
+    """
+
+    exit_code: int | None
+    timed_out: bool = False
+    stopped: bool = False
+    report: Report | None = None
+    transcript: str = ""
+    tail: str = ""
+    seconds: float = 0.0
+    ended: str = ""
+    usage: Usage = Usage()
+    denial: Denial | None = None
+    unavailable: str = ""
+    """Why the provider could not be used (a rate limit, an overload, no connection); then it is no attempt."""
+    resets_in: float | None = None
+    """Seconds until the provider's rate limit ends, where it said so."""
+    confinement: str = "unconfined"
+
+
+class WriteDecision(BaseModel):
+    """What the pipeline says to one proposed tool call. `reason` goes to the agent as repair advice."""
+
+    allowed: bool
+    reason: str = ""
+    replaced: dict[str, object] | None = None
+    """The tool's input as a person edited it."""
+
+
+class Writes(Protocol):
+    """The write pipeline of one agent step (A10 to A14). Every failure of its own is a refusal."""
+
+    def propose(self, tool: str, given: Mapping[str, object]) -> WriteDecision:
+        """Before the tool runs: scope, role, secrets, the person's gate."""
+        ...
+
+    def applied(self, tool: str, given: Mapping[str, object]) -> str:
+        """After it ran: compile check, log, SAST in the background. Text for the agent, "" when all is well."""
+        ...
+
+
+class Overseer(Protocol):
+    """Command over a running agent: it is told what is observed and says when to end (W8, W17, W18, X5)."""
+
+    def saw(self, sign: str, **facts: object) -> None:
+        """A sign of life or trouble: output, turn, write, usage (usage=Usage of one answer),
+        api_error (status, resets_in), api_ok, denied (denial=Denial), accepted (tool), hook_failed."""
+        ...
+
+    def end(self) -> str:
+        """One word why the agent must be ended now; "" while it may go on."""
+        ...
+
+
+class NoOversight:
+    """For agents without a model: only the time limit holds."""
+
+    def saw(self, sign: str, **facts: object) -> None:
+        return None
+
+    def end(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The orchestrator's side of an agent step. `timeout` is the hard limit; the overseer may end it earlier."""
+
+    prompt: str
+    brief_file: Path
+    report_file: Path
+    transcript: Path
+    timeout: float
+    stopping: Callable[[], bool]
+    started: Callable[[Mapping[str, object]], None]
+    env: Mapping[str, str] = field(default_factory=dict)
+    log_limit: int = 20_000_000
+    checkout: Mapping[str, str] = field(default_factory=dict)
+    """Variables of this checkout alone (ports, caches); unlike `env` they hold no secret and are not masked."""
+    model: str = ""
+    max_turns: int = 50
+    writes: Writes | None = None
+    overseer: Overseer = field(default_factory=NoOversight)
+    readable: tuple[Path, ...] = ()
+    """What it may read in the sandbox beside its workspace and the toolchain: the mirror, [agent] readable."""
+    writable: tuple[Path, ...] = ()
+    """What it may write beside its workspace: the folder of a step's artifacts."""
+
+
+class Agent(Protocol):
+    """Anything that can write code in a folder. One small file per adapter in agents/."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def confinement(self) -> str: ...
+    def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun: ...

@@ -1,0 +1,149 @@
+"""Branches, pull requests, CI and main, wherever they live."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.ids import Sha
+from damascus.domain.ports.gates import ChangedFile, Job
+
+
+class Pull(BaseModel):
+    """A pull request as the forge tells it."""
+
+    number: int
+    url: str
+    head: str
+    base: str
+    head_sha: str
+    title: str
+    body: str = ""
+    state: Literal["open", "merged", "closed"] = "open"
+    merged_commit: str | None = None
+    comments: list[str] = Field(default_factory=list)
+
+
+class CiJob(BaseModel):
+    """One job: success is the only state that counts as passed (W1)."""
+
+    name: str
+    state: Literal["success", "failure", "cancelled", "skipped", "running", "waiting"]
+    log: str = ""
+    summary: str = ""
+    id: str = ""
+    """The forge's own name for it, by which its log is asked for."""
+
+
+class CiRun(BaseModel):
+    """All jobs of one pushed commit, known by its full SHA."""
+
+    sha: str
+    run_id: str
+    jobs: list[CiJob] = Field(default_factory=list)
+    provisional: bool = False
+    """Not known by its SHA but by repository and time (W6): it may be awaited, it proves nothing."""
+
+    @property
+    def finished(self) -> bool:
+        return bool(self.jobs) and all(job.state not in ("running", "waiting") for job in self.jobs)
+
+    def green(self, required: list[str]) -> bool:
+        states = {job.name: job.state for job in self.jobs}
+        return bool(required) and not self.provisional and all(states.get(name) == "success" for name in required)
+
+
+@dataclass(frozen=True)
+class Push:
+    """A push moves the branch and the fence ref together, each only from what we last knew.
+
+    `branch_was`/`fence_was` None means: must not exist yet.
+    """
+
+    branch: str
+    commit: Sha
+    fence_ref: str
+    branch_was: Sha | None
+    fence_was: Sha | None
+
+
+@dataclass(frozen=True)
+class RemoteRefs:
+    """What the forge has for a story."""
+
+    branch: Sha | None
+    fence: Sha | None
+
+
+class Stale(Exception):
+    """A guarded move found another value than expected: somebody else was there."""
+
+
+class Blocked(Exception):
+    """A dirty path of the person's, or an unrepairable checkout: landing waits. `paths` are named."""
+
+    def __init__(self, message: str, paths: list[str], *, needs_person: bool = False) -> None:
+        super().__init__(message)
+        self.paths = paths
+        self.needs_person = needs_person
+
+
+class HeadNeeded(Exception):
+    """Main takes only the forge's own merge, and that lands exactly the tested commit only as the head of its pull."""
+
+
+class Forge(Protocol):
+    """Where branches, pull requests, CI and main live."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def runs_ci(self) -> bool:
+        """CI is run here and now, by this process; else somewhere else, and awaited."""
+        ...
+
+    def main_tip(self) -> Sha:
+        """Main as the forge has it now; the mirror has the commit afterwards."""
+        ...
+
+    def have(self, commit: Sha) -> bool:
+        """The mirror has this commit afterwards, whichever host made it. False: the forge does not have it either."""
+        ...
+
+    def run_id(self, sha: Sha) -> str:
+        """The id of a commit's CI run; "" while there is none."""
+        ...
+
+    def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs: ...
+    def plant_fence(self, fence_ref: str, was: Sha | None, fence: int) -> Sha: ...
+    def push(self, push: Push) -> None: ...
+    def move(self, branch: str, new: Sha | None, was: Sha | None) -> None:
+        """Move a branch of the queue from `was` (None: not there) to `new` (None: delete it), or raise Stale."""
+        ...
+
+    def find_pull(self, branch: str) -> Pull | None:
+        """The branch's open pull, else its newest one."""
+        ...
+
+    def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull: ...
+    def diff(self, pull: Pull) -> list[ChangedFile]: ...
+    def comment(self, pull: Pull, key: str, text: str) -> None: ...
+    def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
+        """Every job of exactly this commit. No jobs: nothing has begun."""
+        ...
+
+    def ci_log(self, ci: CiRun, job: CiJob) -> str:
+        """The whole log of one job; "" where the forge has none (any more, or not yet)."""
+        ...
+
+    def rerun(self, ci: CiRun, jobs: list[str]) -> bool:
+        """Ask for these jobs of this very commit once more; False where the forge can't."""
+        ...
+
+    def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
+        """Main moves from `old` to exactly `new`, or Stale. A protected main takes the guarded merge of `pull`."""
+        ...
+
+    def landed(self, commit: Sha) -> bool: ...
+    def close_merged(self, pull: Pull, commit: Sha) -> None: ...

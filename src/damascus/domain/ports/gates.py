@@ -1,0 +1,145 @@
+"""What is judged, by which evidence, and what a gate says of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.config import Config
+from damascus.domain.ids import Sha
+from damascus.domain.scope import Scope
+from damascus.domain.spec import Spec
+from damascus.domain.verdict import Verdict
+
+
+class Case(BaseModel):
+    """One test of a runner's own report. `text` is what may name a requirement: marker, name, docstring."""
+
+    id: str
+    status: Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+    file: str = ""
+    text: str = ""
+    message: str = ""
+
+
+class TestRun(BaseModel):
+    """One command on one clean checkout of one tree."""
+
+    __test__ = False
+
+    command: str
+    tree: str
+    exit_code: int | None
+    timed_out: bool = False
+    seconds: float = 0.0
+    output: str = ""
+    log: str = ""
+    counted: bool = False
+    cases: list[Case] = Field(default_factory=list)
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    @property
+    def green(self) -> bool:
+        """Exit 0, and where tests can be counted at least one that ran and none that failed."""
+        if self.exit_code != 0 or self.timed_out:
+            return False
+        return not self.counted or (self.passed > 0 and self.failed == 0)
+
+    @property
+    def total(self) -> int:
+        return self.passed + self.failed + self.skipped
+
+
+@dataclass(frozen=True)
+class Job:
+    """A command to run on a clean checkout. `overlay` is a folder laid over it (held-out tests)."""
+
+    tree: Sha
+    command: str
+    timeout: float
+    label: str
+    log: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    overlay: bytes | None = None
+    upstreams: Mapping[str, Path] | None = None
+    """Checkouts of the repositories that this one needs, by variable; None: of their mains as they are now."""
+
+
+class EvidenceRunner(Protocol):
+    """Runs a job once per (tree, command, environment); shared by gates and the local forge."""
+
+    def run(self, job: Job) -> TestRun: ...
+
+
+class Evidence(BaseModel):
+    """What proves a gate's answer."""
+
+    gate: str
+    command: str = ""
+    exit_code: int | None = None
+    tree: str = ""
+    seconds: float = 0.0
+    log: str = ""
+    summary: str = ""
+
+
+class Finding(BaseModel):
+    """What must be fixed before the candidate can pass."""
+
+    gate: str
+    verdict: Verdict
+    message: str
+    paths: list[str] = Field(default_factory=list)
+    tests: list[str] = Field(default_factory=list)
+    requirements: list[str] = Field(default_factory=list)
+    output: str = ""
+
+
+class GateResult(BaseModel):
+    """`unverified` names what this gate could not prove; it is listed, never waved through silently."""
+
+    gate: str
+    findings: list[Finding] = Field(default_factory=list)
+    evidence: list[Evidence] = Field(default_factory=list)
+    unverified: list[str] = Field(default_factory=list)
+    red_tests: list[str] = Field(default_factory=list)
+    green_tests: list[str] = Field(default_factory=list)
+
+
+class ChangedFile(BaseModel):
+    """One path of a diff, as git tells it. status: A, M, D, T (type change)."""
+
+    path: str
+    status: str
+    mode: str = "100644"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """The commit that is judged, with all that a gate may look at."""
+
+    commit: Sha
+    tree: Sha
+    base: Sha
+    changed: tuple[ChangedFile, ...]
+    spec: Spec
+    scope: Scope
+    config: Config
+    read: Callable[[Sha, str], bytes | None]
+    logs: Path
+    private_logs: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    acceptance: bytes | None = None
+    red: GateResult | None = None
+
+
+class Gate(Protocol):
+    """One check of one candidate. Order and fail-fast belong to the engine."""
+
+    @property
+    def name(self) -> str: ...
+    def check(self, candidate: Candidate) -> GateResult: ...
