@@ -13,7 +13,7 @@ from damascus.agents.claude_transcript import raw_log
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import Usage, WriteDecision
 from damascus.system.sandbox import Level
-from tests.claude_code import Allowing, Bench, Recorder, one_write, variable
+from tests.claude_code import Allowing, Bench, Recorder, claude_program, one_write, variable
 from tests.levels import need
 from tests.model_server import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, Fault, ModelServer, call, rate_limited, say
 from tests.waiting import eventually
@@ -190,6 +190,7 @@ def test_a_stop_for_the_overseers_reason_is_told_as_that(bench: Bench) -> None:
 def test_a_running_command_is_interrupted_and_leaves_nothing(bench: Bench) -> None:
     script = [[call("Bash", command="echo $$ > pid; sleep 300; echo late > late.txt", description="x")]]
     pid = bench.workspace / "pid"
+    claude_program()
     told = threading.Thread(target=lambda: (eventually(pid.is_file), bench.stop.set()), daemon=True)
     told.start()
     with ModelServer(script) as server:

@@ -123,6 +123,7 @@ def test_the_overseers_word_ends_it(bench: Bench) -> None:
 @pytest.mark.parametrize("level", [Level.BUBBLEWRAP, Level.UNCONFINED])
 def test_a_running_command_is_stopped_and_leaves_nothing(bench: Bench, level: Level) -> None:
     bench.level = need(level)
+    bench.kind.program()
     begun = bench.workspace / "begun"
     threading.Thread(target=lambda: (eventually(begun.is_file), bench.stop.set()), daemon=True).start()
     with ModelServer([[SHELL("(setsid sleep 300 &); touch begun; sleep 300; echo late > late.txt")]]) as server:
@@ -135,6 +136,7 @@ def test_a_running_command_is_stopped_and_leaves_nothing(bench: Bench, level: Le
 @pytest.mark.req("D5")
 def test_a_provider_that_hangs_keeps_nobody_from_stopping(bench: Bench) -> None:
     with ModelServer(faults=itertools.repeat(Fault("hang"))) as server:
+        bench.kind.program()
         threading.Thread(target=lambda: (eventually(lambda: server.asked), bench.stop.set()), daemon=True).start()
         run = bench.run(server)
     assert (run.stopped, run.exit_code, run.usage.tokens) == (True, None, 0)

@@ -72,6 +72,7 @@ def test_a_wrong_request_is_not_waited_for(bench: Bench) -> None:
 @pytest.mark.req("W9", "W18")
 def test_a_provider_that_hangs_keeps_nobody_from_stopping(bench: Bench) -> None:
     with ModelServer(faults=itertools.repeat(Fault("hang"))) as server:
+        bench.kind.program()
         waits = threading.Thread(target=lambda: (eventually(lambda: server.asked, 90), bench.stop.set()), daemon=True)
         waits.start()
         run = bench.run(server)

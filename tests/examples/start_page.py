@@ -26,8 +26,7 @@ DIFFERS = (
     (r"PostgreSQL [\d.]+,", "PostgreSQL N,"),
     (r"[\d,]+ MB free", "N MB free"),
     (r"confined by \w+|agents run unconfined", "CONFINED"),
-    (r"(ok|note|warn) +sandbox .*", "SANDBOX"),
-    (r"(ok|note|warn) +agent .*", "AGENT"),
+    (r"(ok|note|warn) +(agent|sandbox) .*(\n {10,}.*)*", r"\2"),
 )
 PASSING = re.compile(r"^TIME  S-\d  (build|review|merge): .*\n", re.MULTILINE)
 """What `run` tells on its way depends on when it looks; how a story ends does not."""

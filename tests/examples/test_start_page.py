@@ -37,7 +37,11 @@ def test_what_matters_is_compared(one: str, other: str) -> None:
     assert alike(one) != alike(other)
 
 
-def test_what_differs_by_chance_is_not(tmp_path: Path) -> None:
+def test_what_differs_by_chance_is_not() -> None:
     first = "23:00:36  S-2  build: red\n23:00:37  S-2  done: on main as 2c620e4, PR 2\n"
     second = "07:00:36  S-2  build: verify\n07:00:37  S-2  merge: land\n07:01:00  S-2  done: on main as 9c620e4, PR 2\n"
     assert alike(first) == alike(second)
+    lacks = (
+        "note  agent       claude: it is not installed. Install it\n                  or choose another.\nok    disk"
+    )
+    assert alike(lacks) == alike("ok    agent       claude, bubblewrap\nok    disk")

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -63,8 +64,8 @@ def test_go_that_does_not_build_is_told(desk: Make) -> None:
 
 @pytest.mark.req("A12")
 def test_rust_that_does_not_check_is_told(desk: Make) -> None:
-    if shutil.which("cargo") is None:
-        pytest.skip("cargo is missing: apt-get install cargo")
+    if shutil.which("cargo") is None or subprocess.run(["cargo", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("cargo is missing, or chooses no toolchain: apt-get install cargo, or: rustup default stable")
     at = caged(desk())
     at.put("Cargo.toml", '[package]\nname = "a"\nversion = "0.1.0"\nedition = "2021"\n')
     at.write("src/lib.rs", "pub fn f() -> i32 { 1 }\n")
