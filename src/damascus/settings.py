@@ -57,13 +57,20 @@ Identity = tuple[UUID | None, UUID | None]
 
 def glance(repository: "Repository", home: Path, environ: Mapping[str, str]) -> tuple[Settings, Identity]:
     """The settings of a repository and who it is: as the last look found them, if nothing has changed."""
+    from damascus.git.repository import MAIN_NAMES
+
     file = home / SEEN / f"{hashlib.sha256(str(repository.top).encode()).hexdigest()[:24]}.json"
     known = _recalled(file, repository, environ)
     if known is not None:
         return known
-    found = read_settings(repository, environ), repository.identity()
-    _remember(file, repository, *found)
-    return found
+    before = _basis(repository, MAIN_NAMES[0], environ)
+    settings, identity = read_settings(repository, environ), repository.identity()
+    if settings.main not in MAIN_NAMES:  # its own name is known only now
+        before = _basis(repository, settings.main, environ)
+        settings, identity = read_settings(repository, environ), repository.identity()
+    if before is not None and before == _basis(repository, settings.main, environ):  # nothing moved while it was read
+        _remember(file, before, settings, identity)
+    return settings, identity
 
 
 def read_settings(repository: "Repository", environ: Mapping[str, str]) -> Settings:
@@ -130,10 +137,9 @@ def _recalled(file: Path, repository: "Repository", environ: Mapping[str, str]) 
         return None
 
 
-def _remember(file: Path, repository: "Repository", settings: Settings, identity: Identity) -> None:
+def _remember(file: Path, basis: str, settings: Settings, identity: Identity) -> None:
     """Only of a repository that is set up; where it can't be kept, the next command looks again."""
-    basis = _basis(repository, settings.main, settings.environ)
-    if basis is None or None in identity:
+    if None in identity:
         return
     kept = {key: value for key, value in vars(settings).items() if key not in ("environ", "forge", "config")}
     kept["forge"] = asdict(settings.forge) if settings.forge else None
@@ -147,7 +153,10 @@ def _remember(file: Path, repository: "Repository", settings: Settings, identity
 
 def _basis(repository: "Repository", main: str, environ: Mapping[str, str]) -> str | None:
     """A hash of all that settings and identity are found from; None where git alone can tell."""
-    marks = repository.marks(main)
+    try:
+        marks = repository.marks(main)
+    except OSError:
+        return None
     if marks is None:
         return None
     try:

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from damascus.settings import SEEN, glance
+from damascus import settings
+from damascus.git.repository import Repository
+from damascus.settings import SEEN, Settings, glance, read_settings
 from tests.cli.conftest import Cli
 from tests.yard import CONFIG, Yard
 
@@ -91,6 +94,28 @@ def test_another_main_branch_is_seen(yard: Yard) -> None:
     assert (main(), main()) == ("develop", "develop")
     yard.git("branch", "master")
     assert (main(), main()) == ("master", "master")
+
+
+@pytest.mark.parametrize("main", ["main", "trunk"])
+def test_what_changes_while_it_is_read_is_not_kept(main: str, yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the old settings would be taken for those of the new commit, by every command after it."""
+    yard.git("branch", "-m", "main", main)
+    own = f'{CONFIG}[project]\nmain_branch = "{main}"\n'
+    yard.write({"damascus.toml": own})
+    yard.git("commit", "-qam", "its own main")
+    kept(yard).unlink()
+
+    def moves(repository: Repository, environ: Mapping[str, str]) -> Settings:
+        found = read_settings(repository, environ)
+        yard.git("commit", "-q", "--allow-empty", "-m", "meanwhile")
+        return found
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(settings, "read_settings", moves)
+        glance(yard.project.repository, yard.folder / "home", yard.environ)
+    assert not list((yard.folder / "home" / SEEN).iterdir())
+    glance(yard.project.repository, yard.folder / "home", yard.environ)
+    assert kept(yard).is_file(), "at rest it is"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"basis": 1}', "\xff"])

@@ -84,7 +84,7 @@ class Repository:
             packed = (self.git_dir / "packed-refs").stat()
         except FileNotFoundError:
             packed = None
-        tips = [_loose(self.git_dir, f"refs/heads/{name}") for name in dict.fromkeys((main, *MAIN_NAMES))]
+        tips = [(name, _loose(self.git_dir, f"refs/heads/{name}")) for name in sorted({main, *MAIN_NAMES})]
         config = (self.git_dir / "config").read_bytes()
         return config, tips, packed and (packed.st_ino, packed.st_size, packed.st_mtime_ns)
 
