@@ -266,7 +266,8 @@ def test_processes_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     project.mirror.fetch(only="main")
     assert calls() == []
     project.mirror.rebase(story, onto)
-    assert calls() == ["merge-tree"]
+    project.mirror.update_refs([RefMove("refs/heads/feat/S-1", story, None)])
+    assert calls() == []
     project.mirror.overlay(old, story, ["f"])
     assert calls() == []
     project.mirror.checkout(story, tmp_path / "out")
@@ -276,3 +277,5 @@ def test_processes_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     workspace.path.joinpath("new").write_text("1")
     project.workspaces.collect(workspace)
     assert calls() == ["ls-tree", "update-index", "write-tree"]
+    project.mirror.listing(story)
+    assert calls() == []

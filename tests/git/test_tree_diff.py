@@ -1,4 +1,4 @@
-"""Our tree diff agrees with git's own; the reader that stays; a lock that a killed git left."""
+"""Our tree diff, listing and merge agree with git's own; the reader that stays; a lock that a killed git left."""
 
 import os
 import random
@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ids import Sha
+from damascus.git import rebasing
+from damascus.git.commands import Git
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.objects import EMPTY_TREE, Commit, Entry, identity_now
 from tests.git.repos import Project, commit, git
 
 
@@ -88,3 +91,75 @@ def test_a_lock_of_a_killed_git_does_not_stop_a_ref_forever(tmp_path: Path) -> N
     assert project.mirror.resolve("refs/heads/feat/S-1") == tip
     assert not lock.exists()
     assert git(project.mirror.path, "rev-parse", "refs/heads/feat/S-1") == tip
+
+
+def test_a_listing_made_from_the_last_one_is_gits_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = Project(tmp_path)
+    dice = random.Random(5)
+    commits = [_scramble(project.repo, dice) for _ in range(30)]
+    project.mirror.fetch()
+    asked: list[str] = []
+    run = project.mirror.git.run
+    monkeypatch.setattr(Git, "run", lambda self, *args, **more: asked.append(args[0]) or run(*args, **more))
+    for tip in commits:
+        made = project.mirror.listing(tip)
+        alone = Mirror(project.mirror.path, project.mirror.git, project.mirror.source).listing(tip)
+        assert made == alone
+    assert len(commits) < asked.count("ls-tree") < 2 * len(commits)  # some were made, some had to be asked for
+
+
+def test_files_laid_over_main_are_what_git_merges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = Project(tmp_path).mirror.objects
+    dice = random.Random(3)
+    names = ["a", "b", "d/a", "d/b", "d/e/f", "d/e", "x y", "d/ü"]
+
+    def changed(base: Sha) -> Sha:
+        files = {name: Entry("100644", objects.write("blob", b"%d" % dice.randrange(99))) for name in names}
+        return objects.edit(
+            base, {name: files[name] if dice.random() < 0.9 else None for name in dice.sample(names, 2)}
+        )
+
+    by_hand = 0
+    for _ in range(60):
+        start = changed(changed(EMPTY_TREE))
+        base, onto = (objects.write_commit(Commit(tree, (), identity_now(), "")) for tree in (start, changed(start)))
+        candidate = Commit(changed(start), (base,), identity_now(), "mine\n")
+        by_hand += rebasing._laid_over(objects, candidate, onto) is not None
+        commit = objects.write_commit(candidate)
+        ours = rebasing.rebase(objects, commit, onto)
+        with monkeypatch.context() as patched:
+            patched.setattr(rebasing, "_laid_over", lambda *_: None)
+            gits = rebasing.rebase(objects, commit, onto)
+        assert (type(ours), ours.tree) == (type(gits), gits.tree)
+    assert 10 < by_hand < 50
+
+
+@pytest.mark.parametrize(
+    "mine, others",
+    [
+        (
+            {"new/file": "x"},
+            {"old/a": None, "moved/a": "a\n"},
+        ),  # a folder renamed on main: git may move the new file too
+        ({"a": "x"}, {"a": "y"}),
+        ({"a/b": "x"}, {"a": "y"}),
+        ({"a": "x"}, {"a/b": "y"}),
+        ({"old/a": None}, {"old/b": "x"}),
+    ],
+)
+def test_what_may_touch_is_gits_to_merge(
+    tmp_path: Path, mine: dict[str, str | None], others: dict[str, str | None]
+) -> None:
+    project = Project(tmp_path)
+    objects = project.mirror.objects
+    blobs = {text: objects.write("blob", text.encode()) for text in ("a\n", "x", "y")}
+
+    def tree(base: Sha, files: dict[str, str | None]) -> Sha:
+        return objects.edit(
+            base, {path: Entry("100644", blobs[text]) if text else None for path, text in files.items()}
+        )
+
+    start = tree(EMPTY_TREE, {"old/a": "a\n"})
+    base = objects.write_commit(Commit(start, (), identity_now(), "base\n"))
+    onto = objects.write_commit(Commit(tree(start, others), (base,), identity_now(), "main\n"))
+    assert rebasing._laid_over(objects, Commit(tree(start, mine), (base,), "", ""), onto) is None

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from damascus.domain.errors import UsageError
@@ -73,6 +74,7 @@ def decode(raw: bytes, name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+@lru_cache(maxsize=64)
 def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Spec:
     """Parse a spec file. Strict unless `rough`, which needs only story and title."""
     front, body = _split(decode(raw, name), name)
@@ -98,8 +100,9 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
             "then '---' (docs/spec.md)."
         )
     try:
-        _refuse_key_twice(yaml.compose(match.group(1)), name)
-        front = yaml.safe_load(match.group(1)) or {}
+        loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+        _refuse_key_twice(yaml.compose(match.group(1), loader), name)
+        front = yaml.load(match.group(1), loader) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as err:
         raise UsageError(
             f"{name}: the front matter is not valid YAML: {str(err).splitlines()[0]} (docs/spec.md)."

@@ -5,9 +5,11 @@ its fsmonitor or hooks as us. The user's git config is not ours either: no signi
 """
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from damascus.domain.errors import TransientError
@@ -127,12 +129,18 @@ def run_git(
 ) -> GitResult:
     try:
         done = subprocess.run(
-            ["git", *args], input=b"" if data is None else data, capture_output=True, env=dict(env), cwd=cwd,
-            timeout=limit, check=False,
+            ["git", *args], executable=_program(env.get("PATH")), input=b"" if data is None else data,
+            capture_output=True, env=dict(env), cwd=cwd, timeout=limit, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TransientError(f"git {args[0]} took over {limit:.0f} s") from None
     return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", errors="replace"))
+
+
+@lru_cache(maxsize=8)
+def _program(path: str | None) -> str:
+    """Looked for once: a long PATH costs every process a try in each of its folders."""
+    return shutil.which("git", path=path) or "git"
 
 
 def raise_for(args: tuple[str, ...], result: GitResult) -> None:

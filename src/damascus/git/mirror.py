@@ -12,7 +12,6 @@ import shutil
 import tempfile
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,10 +20,11 @@ from pathlib import Path
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import ChangedFile, Stale
-from damascus.git import rebasing
+from damascus.git import rebasing, refs
 from damascus.git.commands import Git, GitResult, raise_for
-from damascus.git.objects import GITLINK, Commit, Entry, Objects, identity_now, parents
+from damascus.git.objects import GITLINK, Commit, Entry, Objects, Recent, identity_now, parents
 from damascus.git.rebasing import Conflicted, Rebased
+from damascus.git.refs import RefMove
 from damascus.git.tree_diff import changed_files
 
 __all__ = ["Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
@@ -38,25 +38,10 @@ ORPHAN_PATIENCE = 1.0
 NEAR = 50
 FETCH_AGAIN = 5
 LISTINGS_KEPT = 16
+CHANGES_KEPT = 256
+FEW_CHANGES = 200
 KEEP_UNREACHABLE = "2.weeks.ago"
 STALE = re.compile(r"but expected|reference already exists|reference is missing|unable to resolve reference")
-
-
-@dataclass(frozen=True)
-class RefMove:
-    """One guarded move: `old` None means it must not exist, `new` None means delete."""
-
-    ref: str
-    new: Sha | None
-    old: Sha | None
-
-    def command(self) -> bytes:
-        zero = "0" * 40
-        if self.new is None:
-            verb = f"delete {self.ref}\0{self.old}\0" if self.old else f"verify {self.ref}\0{zero}\0"
-        else:
-            verb = f"update {self.ref}\0{self.new}\0{self.old or zero}\0"
-        return os.fsencode(verb)
 
 
 @dataclass(frozen=True)
@@ -74,7 +59,9 @@ class Mirror:
     def __init__(self, path: Path, git: Git, source: str) -> None:
         self.path, self.git, self.source = path, git, source
         self.objects = Objects(git)
-        self._listings: OrderedDict[Sha, Listing] = OrderedDict()
+        self._listings: Recent[Sha, Listing] = Recent(LISTINGS_KEPT)
+        self._last_listed: tuple[Sha, Listing] | None = None
+        self._changes: Recent[tuple[Sha, Sha], tuple[ChangedFile, ...]] = Recent(CHANGES_KEPT)
 
     # ── life ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -131,7 +118,7 @@ class Mirror:
     def _same_tip(self, branch: str) -> bool:
         """A loose ref of a plain local repository can be compared without the four processes of a fetch."""
         folder = Path(self.source)
-        there = _loose_ref(folder / ".git" if (folder / ".git").is_dir() else folder, f"refs/heads/{branch}")
+        there = refs.loose(folder / ".git" if (folder / ".git").is_dir() else folder, f"refs/heads/{branch}")
         return there is not None and there == self.tip(branch)
 
     @contextmanager
@@ -157,9 +144,9 @@ class Mirror:
 
     def resolve(self, ref: str) -> Sha | None:
         if ref.startswith("refs/") and not (self.path / ref).is_file():
-            return _packed_ref(self.path, ref)
-        if (loose := _loose_ref(self.path, ref)) is not None:
-            return loose
+            return refs.packed(self.path, ref)
+        if (found := refs.loose(self.path, ref)) is not None:
+            return found
         result = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref, check=False)
         return Sha(result.text) if result.code == 0 and SHA_PATTERN.fullmatch(result.text) else None
 
@@ -168,6 +155,8 @@ class Mirror:
         commands = b"".join(move.command() for move in moves)
         args = ("update-ref", "--stdin", "-z")
         with self.locked("refs"):
+            if refs.move(self.path, moves, self.objects.kind):
+                return
             result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
             if result.code != 0 and self._remove_orphaned_lock(result.stderr):
                 result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
@@ -245,15 +234,34 @@ class Mirror:
         return False
 
     def changed(self, base: Sha, head: Sha) -> tuple[ChangedFile, ...]:
-        return changed_files(self.objects.folder_at, self.objects.tree_of(base), self.objects.tree_of(head))
+        trees = self.objects.tree_of(base), self.objects.tree_of(head)
+        known = self._changes.get(trees)
+        if known is None:
+            known = changed_files(self.objects.folder_at, *trees)
+            if len(known) <= FEW_CHANGES:
+                self._changes.keep(trees, known)
+        return known
 
     def listing(self, treeish: Sha) -> Listing:
-        """Every file of a tree; the last few answers are kept."""
-        if treeish not in self._listings:
-            self._listings[treeish] = _listing(self.git.run("ls-tree", "-r", "-z", "--full-tree", treeish).raw)
-            while len(self._listings) > LISTINGS_KEPT:
-                self._listings.popitem(last=False)
-        return self._listings[treeish]
+        """Every file of a tree; the last few answers are kept, and the next one is made from the last if it can be."""
+        known = self._listings.get(treeish) or self._next_listing(treeish)
+        if known is None:
+            known = _listing(self.git.run("ls-tree", "-r", "-z", "--full-tree", treeish).raw)
+        self._last_listed = treeish, known
+        return self._listings.keep(treeish, known)
+
+    def _next_listing(self, treeish: Sha) -> Listing | None:
+        """As the last one, but for a few files that came or changed: what a story that landed does."""
+        if self._last_listed is None:
+            return None
+        last, old = self._last_listed
+        changes = self.changed(last, treeish)
+        if len(changes) > FEW_CHANGES or any(_is_more(change) for change in changes):
+            return None
+        paths = [change.path for change in changes]
+        folders = self.objects.entries((treeish, path.rpartition("/")[0]) for path in paths)
+        new = {path: folders[treeish, path.rpartition("/")[0]][path.rpartition("/")[2]] for path in paths}
+        return Listing(old.files | new, old.folders.union(*map(parents, paths)), old.gitlinks)
 
     def rebase(self, commit: Sha, onto: Sha) -> Rebased | Conflicted:
         return rebasing.rebase(self.objects, commit, onto)
@@ -325,30 +333,15 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
-def _loose_ref(git_dir: Path, ref: str) -> Sha | None:
-    """A loose ref always wins over a packed one, so it may be read as it lies there."""
-    if not ref.startswith("refs/") or ".." in ref:
-        return None
-    try:
-        text = (git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return None
-    return Sha(text) if SHA_PATTERN.fullmatch(text) else None
-
-
-def _packed_ref(git_dir: Path, ref: str) -> Sha | None:
-    try:
-        text = (git_dir / "packed-refs").read_text(encoding="utf-8", errors="surrogateescape")
-    except FileNotFoundError:
-        return None
-    found = re.search(rf"^({SHA_PATTERN.pattern}) {re.escape(ref)}$", text, re.MULTILINE)
-    return Sha(found[1]) if found else None
-
-
 def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:
     if STALE.search(result.stderr):
         raise Stale(result.stderr.strip())
     raise_for(args, result)
+
+
+def _is_more(change: ChangedFile) -> bool:
+    """More than a file that came or was written anew."""
+    return change.status not in "AM" or change.mode == GITLINK
 
 
 def _listing(raw: bytes) -> Listing:

@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import SHA_PATTERN, Sha
@@ -28,6 +29,8 @@ REGULAR = ("100644", "100755")
 SMALL = 100_000
 KEPT = 512
 TREES_KEPT = 64
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,20 @@ def identity_now() -> str:
     return f"{IDENTITY['GIT_COMMITTER_NAME']} <{IDENTITY['GIT_COMMITTER_EMAIL']}> {int(time.time())} +0000"
 
 
+class Recent(OrderedDict[K, V]):
+    """The last few answers about ids, which never change their meaning. Read only."""
+
+    def __init__(self, kept: int) -> None:
+        super().__init__()
+        self.kept = kept
+
+    def keep(self, key: K, value: V) -> V:
+        self[key] = value
+        while len(self) > self.kept:
+            self.popitem(last=False)
+        return value
+
+
 class Objects:
     """The object store of one repository of ours."""
 
@@ -68,8 +85,8 @@ class Objects:
         self.git = git
         self.folder = git.git_dir / "objects"
         self._reader = Reader(git)
-        self._small: OrderedDict[str, Found] = OrderedDict()
-        self._trees: OrderedDict[str, dict[str, Entry]] = OrderedDict()
+        self._small: Recent[str, Found] = Recent(KEPT)
+        self._trees: Recent[str, dict[str, Entry]] = Recent(TREES_KEPT)
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -101,15 +118,13 @@ class Objects:
         return found
 
     def _object(self, sha: str) -> Found | None:
-        """Commits and trees are asked for again and again; an id never changes its meaning."""
+        """Commits and trees are asked for again and again."""
         known = self._small.get(sha)
         if known is not None:
             return known
         found = self._loose(sha) or self._packed(sha)
         if found is not None and found.kind != "blob" and len(found.data) < SMALL:
-            self._small[sha] = found
-            while len(self._small) > KEPT:
-                self._small.popitem(last=False)
+            self._small.keep(sha, found)
         return found
 
     def _loose(self, sha: str) -> Found | None:
@@ -124,6 +139,10 @@ class Objects:
         answer = self._reader.object(sha) if SHA_PATTERN.fullmatch(sha) else None
         return Found(answer[0], Sha(sha), answer[1]) if answer is not None else None
 
+    def kind(self, sha: Sha) -> str | None:
+        found = self._object(sha)
+        return found.kind if found is not None else None
+
     def tree_of(self, treeish: Sha) -> Sha:
         found = self._object(treeish)
         if found is None:
@@ -137,13 +156,9 @@ class Objects:
         return self._parsed(found)
 
     def _parsed(self, found: Found) -> dict[str, Entry]:
-        """Read only: the last few are kept, since many paths of one folder are asked for in a row."""
+        """Many paths of one folder are asked for in a row."""
         known = self._trees.get(found.sha)
-        if known is None:
-            known = self._trees[found.sha] = parse_tree(found.data)
-            while len(self._trees) > TREES_KEPT:
-                self._trees.popitem(last=False)
-        return known
+        return known if known is not None else self._trees.keep(found.sha, parse_tree(found.data))
 
     def commit(self, sha: Sha) -> Commit:
         found = self.find([sha])[0]

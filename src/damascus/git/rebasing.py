@@ -1,14 +1,17 @@
 """A candidate is one commit on its parent; moving it onto another commit is a three-way merge in memory.
 
-`git merge-tree` finds the merge base by itself. So that this is always the candidate's parent, also where main was
-rewritten, the target is given as a commit of its own: the target's tree, with the candidate's parent as its parent.
+Where both only add and change files, and not the same ones, there is nothing to merge: the candidate's files are laid
+over the target's. The rest is git's: `git merge-tree` finds the merge base by itself. So that this is always the
+candidate's parent, also where main was rewritten, the target is given as a commit of its own: the target's tree, with
+the candidate's parent as its parent.
 """
 
 from dataclasses import dataclass
 
 from damascus.domain.ids import Sha, short
 from damascus.git.commands import GitResult, raise_for
-from damascus.git.objects import Commit, Objects, identity_now
+from damascus.git.objects import GITLINK, Commit, Objects, identity_now, parents
+from damascus.git.tree_diff import changed_files
 
 DETAILS_LIMIT = 8000
 CUT = "\n… (cut)"
@@ -40,12 +43,31 @@ def rebase(objects: Objects, commit: Sha, onto: Sha) -> Rebased | Conflicted:
         raise ValueError(f"a candidate has one parent, {commit} has {len(candidate.parents)}")
     if candidate.parents[0] == onto:
         return Rebased(commit, candidate.tree, onto)
-    ours = _as_sibling(objects, onto, candidate.parents[0])
-    result = _merge(objects, ours, commit)
-    if result.code == 1:
-        return _conflicted(objects, result, {ours: f"main ({short(onto)})", commit: "this story"}, onto)
-    tree = _tree(result)
+    tree = _laid_over(objects, candidate, onto)
+    if tree is None:
+        ours = _as_sibling(objects, onto, candidate.parents[0])
+        result = _merge(objects, ours, commit)
+        if result.code == 1:
+            return _conflicted(objects, result, {ours: f"main ({short(onto)})", commit: "this story"}, onto)
+        tree = _tree(result)
     return Rebased(objects.write_commit(Commit(tree, (onto,), candidate.author, candidate.message)), tree, onto)
+
+
+def _laid_over(objects: Objects, candidate: Commit, onto: Sha) -> Sha | None:
+    """The merged tree where no file is touched by both. None: ask git, also wherever something was deleted, which may
+    be half of a rename."""
+    base = objects.tree_of(candidate.parents[0])
+    mine, others = (changed_files(objects.folder_at, base, tree) for tree in (candidate.tree, objects.tree_of(onto)))
+    if any(file.status not in "AM" or file.mode == GITLINK for file in (*mine, *others)):
+        return None
+    paths, taken = {file.path for file in mine}, {file.path for file in others}
+    if paths & (taken | _folders(taken)) or taken & _folders(paths):
+        return None
+    return objects.overlay(onto, candidate.tree, sorted(paths))
+
+
+def _folders(paths: set[str]) -> set[str]:
+    return {folder for path in paths for folder in parents(path)}
 
 
 def merged_tree(objects: Objects, tree: Sha, was: Sha, onto: Sha) -> Sha:

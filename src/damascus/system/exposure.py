@@ -30,8 +30,8 @@ def within(path: str, folder: str) -> bool:
 
 def too_much(path: str) -> bool:
     """A folder that nobody can mean as a whole: the root, everybody's homes, one's own home or one above it."""
-    home = os.path.realpath(os.path.expanduser("~"))
-    return os.path.realpath(path) in NEVER or within(home, os.path.realpath(path))
+    home, real = os.path.realpath(os.path.expanduser("~")), os.path.realpath(path)
+    return real in NEVER or within(home, real)
 
 
 def table(shown: Table, read: Iterable[str], write: Iterable[str]) -> dict[str, Show]:

@@ -56,7 +56,8 @@ def around(folder: str) -> Iterator[str]:
 
     `~/.local` and `~` hold more, and so does a checkout of somebody's project; `~/.pyenv` is a checkout of its own.
     """
-    if any(within(os.path.realpath(folder), path) for path in SYSTEM):
+    real = os.path.realpath(folder)
+    if any(within(real, path) for path in SYSTEM):
         return
     yield folder
     prefix, name = os.path.split(folder.rstrip("/"))

@@ -1,0 +1,119 @@
+"""Refs that we move ourselves: as git would, beside git, and by git where it is not simple."""
+
+import random
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from damascus.domain.ids import Sha
+from damascus.domain.ports import Stale
+from damascus.git import refs
+from damascus.git.commands import GitError
+from damascus.git.mirror import Mirror, RefMove
+from tests.git.repos import Project, git
+
+NAMES = (
+    "refs/heads/a",
+    "refs/heads/a/b",
+    "refs/heads/c.d",
+    "refs/damascus/fence/S-1",
+    "refs/heads/c..d",
+    "refs/x/y.lock",
+)
+
+
+def _commits(mirror: Mirror, count: int) -> list[Sha]:
+    tree = mirror.objects.write("tree", b"")
+    return [mirror.commit_tree(tree, [], f"commit {n}\n") for n in range(count)]
+
+
+def _tried(mirror: Mirror, moves: list[RefMove]) -> str:
+    try:
+        mirror.update_refs(moves)
+    except (Stale, GitError) as err:
+        return type(err).__name__
+    return "moved"
+
+
+def test_every_move_ends_as_with_git_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, gits = (Mirror.open(tmp_path / name, str(tmp_path / "source")) for name in ("ours", "gits"))
+    shas: list[Sha | None] = [None, *_commits(ours, 3), ours.write_blob(b"no commit"), Sha("1" * 40)]
+    for sha in shas[1:4]:
+        assert sha in _commits(gits, 3)
+    gits.write_blob(b"no commit")
+    by_hand, move = [], refs.move
+    dice = random.Random(11)
+    answers = set()
+    for turn in range(120):
+        chosen = dice.sample(NAMES, dice.choice([1, 1, 2, 3]))
+        moves = [
+            RefMove(ref, dice.choice(shas), ours.resolve(ref) if dice.random() < 0.8 else dice.choice(shas))
+            for ref in chosen
+        ]
+        monkeypatch.setattr(refs, "move", lambda *args: by_hand.append(move(*args)) or by_hand[-1])
+        answer = _tried(ours, moves)
+        monkeypatch.setattr(refs, "move", lambda *args: False)
+        assert (answer, moves) == (_tried(gits, moves), moves)
+        assert ours.for_each_ref("refs/") == gits.for_each_ref("refs/")
+        answers.add(answer)
+        if turn % 40 == 20:
+            for mirror in (ours, gits):
+                mirror.git.run("pack-refs", "--all")
+    assert answers == {"moved", "Stale", "GitError"}
+    assert by_hand.count(True) > 10
+    assert not list(ours.path.rglob("refs/**/*.lock"))
+
+
+def test_nothing_is_lost_beside_a_git_that_packs_and_prunes(tmp_path: Path) -> None:
+    mirror = Mirror.open(tmp_path / "mirror", str(tmp_path / "source"))
+    commits = _commits(mirror, 40)
+    names = [f"refs/heads/feat/S-{n}" for n in range(4)]
+    done = threading.Event()
+
+    def climb(name: str) -> None:
+        for old, new in zip([None, *commits], commits, strict=False):
+            mirror.update_refs([RefMove(name, new, old)])
+
+    def pack() -> None:
+        while not done.is_set():
+            subprocess.run(["git", "pack-refs", "--all"], cwd=mirror.path, capture_output=True)
+
+    packer = threading.Thread(target=pack)
+    packer.start()
+    climbers = [threading.Thread(target=climb, args=(name,)) for name in names]
+    for each in climbers:
+        each.start()
+    for each in climbers:
+        each.join()
+    done.set()
+    packer.join()
+    assert {name: git(mirror.path, "rev-parse", name) for name in names} == dict.fromkeys(names, commits[-1])
+
+
+def test_of_many_who_move_one_ref_from_the_same_value_one_wins(tmp_path: Path) -> None:
+    mirror = Mirror.open(tmp_path / "mirror", str(tmp_path / "source"))
+    first, *others = _commits(mirror, 9)
+    mirror.update_refs([RefMove("refs/heads/a", first, None)])
+    answers: list[str] = []
+    racers = [
+        threading.Thread(target=lambda new=new: answers.append(_tried(mirror, [RefMove("refs/heads/a", new, first)])))
+        for new in others
+    ]
+    for each in racers:
+        each.start()
+    for each in racers:
+        each.join()
+    assert sorted(answers) == ["Stale"] * 7 + ["moved"]
+
+
+def test_a_ref_with_another_value_keeps_all_where_they_are(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    first, second = _commits(project.mirror, 2)
+    project.mirror.update_refs([RefMove("refs/heads/a", first, None)])
+    with pytest.raises(Stale, match="refs/heads/a is at"):
+        project.mirror.update_refs([RefMove("refs/heads/b", second, None), RefMove("refs/heads/a", second, None)])
+    assert project.mirror.resolve("refs/heads/b") is None
+    assert project.mirror.resolve("refs/heads/a") == first
+    assert not list((project.mirror.path / "refs").rglob("*.lock"))
