@@ -58,8 +58,13 @@ git -C repo worktree remove --force "S-$n"
 
 
 def measure(seconds: float) -> Result:
-    """The median of several pairs, each run back to back: a machine's speed may change from minute to minute."""
-    pairs = [_pair(seconds) for _ in range(PAIRS if seconds < 1 else 1)]
+    """The median of several pairs, each run back to back: a machine's speed may change from minute to minute.
+
+    Nothing is deleted between them: ext4 gives no inode away that was freed in the last minutes and looks through all
+    of them for each new file, so that what an earlier pair left behind would be measured too.
+    """
+    with tempfile.TemporaryDirectory(prefix="damascus-bench-") as folder:
+        pairs = [_pair(Path(folder, str(n)), seconds) for n in range(PAIRS if seconds < 1 else 1)]
     ratios = sorted(ours / script for script, ours in pairs)
     ratio = statistics.median(ratios)
     goal, limit = (1.35, 1.6) if seconds < 1 else (1.05, 1.2)
@@ -69,10 +74,8 @@ def measure(seconds: float) -> Result:
     return Result(f"overhead, tests of {seconds:g} s", ratio, f"≤ {limit} (goal {goal})", ratio <= limit, note)
 
 
-def _pair(seconds: float) -> tuple[float, float]:
-    with tempfile.TemporaryDirectory(prefix="damascus-bench-") as name:
-        folder = Path(name)
-        return run_script(folder / "script", seconds), run_damascus(folder / "ours", seconds)
+def _pair(folder: Path, seconds: float) -> tuple[float, float]:
+    return run_script(folder / "script", seconds), run_damascus(folder / "ours", seconds)
 
 
 def make_repository(folder: Path, seconds: float) -> Path:
