@@ -20,6 +20,8 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
     if not hasattr(config, "workerinput"):
         config.stash[OWNED] = databases.OwnedFolder()
+        # In memory too, and gone with each test that passed: a disk slows down by what was just deleted on it.
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(databases.places()[0]))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -152,7 +153,8 @@ def killed_at(user: UserRepository, mirror: Mirror, n: int, moment: str) -> bool
     new = candidate(mirror, old, round_of(n))
     child = landing_process(user, mirror, old, new)
     at_once(moments(user, n)[moment], moment, child)
-    os.killpg(child.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it was faster
+        os.killpg(child.pid, signal.SIGKILL)
     child.wait()
     half = left_half(user, old)
     landed_by_the_next(user, mirror, old, new)

@@ -265,7 +265,8 @@ def test_processes_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     calls()
     project.mirror.fetch(only="main")
     assert calls() == []
-    project.mirror.rebase(story, onto)
+    rebased = project.mirror.rebase(story, onto)
+    assert isinstance(rebased, Rebased)
     project.mirror.update_refs([RefMove("refs/heads/feat/S-1", story, None)])
     assert calls() == []
     project.mirror.overlay(old, story, ["f"])
@@ -277,5 +278,5 @@ def test_processes_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     workspace.path.joinpath("new").write_text("1")
     project.workspaces.collect(workspace)
     assert calls() == ["ls-tree", "update-index", "write-tree"]
-    project.mirror.listing(story)
+    project.mirror.listing(rebased.commit)
     assert calls() == []

@@ -1,5 +1,6 @@
 """Refs that we move ourselves: as git would, beside git, and by git where it is not simple."""
 
+import os
 import random
 import subprocess
 import threading
@@ -117,3 +118,36 @@ def test_a_ref_with_another_value_keeps_all_where_they_are(tmp_path: Path) -> No
     assert project.mirror.resolve("refs/heads/b") is None
     assert project.mirror.resolve("refs/heads/a") == first
     assert not list((project.mirror.path / "refs").rglob("*.lock"))
+
+
+def test_locks_that_a_killed_process_left_do_not_stop_refs_forever(tmp_path: Path) -> None:
+    mirror = Mirror.open(tmp_path / "mirror", str(tmp_path / "source"))
+    (commit,) = _commits(mirror, 1)
+    names = ["refs/heads/feat/S-1", "refs/damascus/fence/S-1", "refs/damascus/pulls/1"]
+    locks = [mirror.path / f"{name}.lock" for name in names]
+    for lock in locks:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.touch()
+    mirror.update_refs([RefMove(name, commit, None) for name in names])
+    assert [git(mirror.path, "rev-parse", name) for name in names] == [commit] * 3
+    assert not any(lock.exists() for lock in locks)
+
+
+def test_killed_between_two_refs_the_next_one_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some have moved, the rest has its locks: what a killed git leaves too."""
+    mirror = Mirror.open(tmp_path / "mirror", str(tmp_path / "source"))
+    (commit,) = _commits(mirror, 1)
+    moves = [RefMove(f"refs/heads/{name}", commit, None) for name in "abc"]
+    pid = os.fork()
+    if pid == 0:
+        replace, done = os.replace, []
+        monkeypatch.setattr(os, "replace", lambda *args: os._exit(9) if done else done.append(replace(*args)))
+        mirror.update_refs(moves)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    assert mirror.resolve("refs/heads/a") == commit
+    assert sorted(lock.name for lock in mirror.path.rglob("refs/**/*.lock")) == ["b.lock", "c.lock"]
+    with pytest.raises(Stale):
+        mirror.update_refs(moves)
+    mirror.update_refs(moves[1:])
+    assert all(mirror.resolve(move.ref) == commit for move in moves)

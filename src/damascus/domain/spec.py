@@ -100,9 +100,10 @@ def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
             "then '---' (docs/spec.md)."
         )
     try:
-        loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
-        _refuse_key_twice(yaml.compose(match.group(1), loader), name)
-        front = yaml.load(match.group(1), loader) or {}
+        loader = yaml.SafeLoader(match.group(1))
+        node = loader.get_single_node()
+        _refuse_key_twice(node, name)
+        front = (loader.construct_document(node) if node is not None else None) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as err:
         raise UsageError(
             f"{name}: the front matter is not valid YAML: {str(err).splitlines()[0]} (docs/spec.md)."

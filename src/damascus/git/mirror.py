@@ -152,19 +152,21 @@ class Mirror:
 
     def update_refs(self, moves: Sequence[RefMove]) -> None:
         """All or none, each only from what it was; Stale if one is something else."""
-        commands = b"".join(move.command() for move in moves)
+        data = b"start\0" + b"".join(move.command() for move in moves) + b"prepare\0commit\0"
         args = ("update-ref", "--stdin", "-z")
         with self.locked("refs"):
             if refs.move(self.path, moves, self.objects.kind):
                 return
-            result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
-            if result.code != 0 and self._remove_orphaned_lock(result.stderr):
-                result = self.git.run(*args, data=b"start\0" + commands + b"prepare\0commit\0", check=False)
+            result = self.git.run(*args, data=data, check=False)
+            for _ in moves:  # whoever was killed may have left a lock of each
+                if result.code == 0 or not self._remove_orphaned_lock(result.stderr):
+                    break
+                result = self.git.run(*args, data=data, check=False)
         if result.code != 0:
             _raise_stale(args, result)
 
     def _remove_orphaned_lock(self, stderr: str) -> bool:
-        """A git that was killed inside its transaction leaves `<ref>.lock`. We alone move these refs, one process at
+        """Whoever was killed inside a transaction leaves `<ref>.lock`. We alone move these refs, one process at
         a time, so a lock that is there while we hold ours, and does not go away, belongs to nobody."""
         found = LOCK_THERE.search(stderr)
         if found is None:
