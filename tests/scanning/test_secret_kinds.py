@@ -4,6 +4,7 @@ import base64
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from damascus.gates.secrets import Secrets
 from damascus.scanning.false_alarms import alarms, ordinary_files
 from damascus.scanning.lines import new_lines
+from damascus.scanning.scan import DETECTORS
 from damascus.scanning.scanner import Scanner
 from tests.gates.judging import Judging, verdicts
 from tests.scanning.planted import tokens
@@ -163,3 +165,12 @@ def test_a_picture_in_a_notebook_is_no_alarm_and_no_burden(quick: Scanner) -> No
 def test_text_that_a_notebook_escapes_is_no_alarm(quick: Scanner) -> None:
     text = notebook("print(\"naïve\\n\", 'C:\\\\Users', '\u00e9', \"https://user:pass@example.org\")\n")
     assert quick.scan(new_lines("a.ipynb", None, text.encode())) == []
+
+
+def test_the_scanner_has_no_library_to_call_anybody_with() -> None:
+    code = (
+        "import sys; from damascus.scanning import scan; scan.without_network(); print(len(scan.load_detectors()),"
+        "[name for name in ('urllib3', 'http.client', 'ssl') if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == f"{len(DETECTORS)} []"

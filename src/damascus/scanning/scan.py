@@ -4,7 +4,7 @@ It is a process of its own so that no expression on an agent's text can hold up 
 source that Python is asked to compile can take the worker down with it. With the word `quick` it knows our own
 patterns only.
 detect-secrets' detectors are asked directly: its filters, and with them the inline allow-list comments that an
-agent could write, and its network checks of a found secret, are not even loaded.
+agent could write, are not used, and for its network checks of a found secret the library is not even there.
 """
 
 import json
@@ -13,6 +13,7 @@ import struct
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NotRequired, TypedDict
 
 from damascus.scanning.patterns import GENERATED, generic_kinds, is_secret, known_kinds
@@ -64,6 +65,13 @@ class Hit(TypedDict):
     path: str
     line: int
     kind: str
+
+
+def without_network() -> None:
+    """detect-secrets imports requests to ask an issuer about a secret. We never do; it is over half of the start."""
+    nothing = ModuleType("requests")
+    nothing.Response = object  # type: ignore[attr-defined]  # named in its annotations
+    sys.modules["requests"] = nothing
 
 
 def load_detectors() -> list[Detector]:
@@ -138,6 +146,7 @@ def answer(request: dict[str, Any], detectors: list[Detector]) -> dict[str, obje
 
 
 def main(words: list[str]) -> None:
+    without_network()
     detectors = [] if QUICK in words else load_detectors()
     with socket.socket(fileno=0) as sock:
         while (request := receive(sock)) is not None:

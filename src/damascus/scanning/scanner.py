@@ -39,7 +39,7 @@ class Scanner:
         return cls(QUICK_LIMIT, quick=True)
 
     def warm(self) -> None:
-        """Start it ahead of the first question; its imports take a third of a second."""
+        """Start it ahead of the first question, which would wait for its imports."""
         with self._lock:
             self._connected()
 
