@@ -245,6 +245,31 @@ BEGIN
     RETURN made;
 END $$;
 
+CREATE FUNCTION public.keeps_promises(p_phase text, p_state text, p_wait_kind text, p_resume_phase text, p_merged_commit text, p_pr_url text, p_budget_cycles integer, p_priority smallint) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+DECLARE
+    broken text := CASE
+        WHEN (p_phase = 'blocked') <> (p_resume_phase IS NOT NULL) THEN 'blocked_resumes_somewhere'
+        WHEN p_phase = 'done' AND p_merged_commit IS NULL THEN 'done_means_landed'
+        WHEN (p_state = 'resting') <> (p_phase IN ('done', 'blocked', 'stale', 'cancelled')) THEN 'resting_phases'
+        WHEN p_phase IN ('review', 'merge', 'done') AND p_pr_url IS NULL THEN 'review_needs_a_pull'
+        WHEN (p_state = 'waiting') <> (p_wait_kind IS NOT NULL) THEN 'waiting_names_its_reason'
+        WHEN p_phase NOT IN ('spec', 'build', 'review', 'merge', 'done', 'blocked', 'stale', 'cancelled')
+            THEN 'work_items_phase_check'
+        WHEN p_state NOT IN ('ready', 'leased', 'waiting', 'resting') THEN 'work_items_state_check'
+        WHEN p_budget_cycles <= 0 THEN 'work_items_budget_cycles_check'
+        WHEN p_priority NOT BETWEEN 0 AND 3 THEN 'work_items_priority_check'
+    END;
+BEGIN
+    IF broken IS NOT NULL THEN
+        RAISE check_violation USING
+            MESSAGE = format('new row for relation "work_items" violates check constraint "%s"', broken),
+            TABLE = 'work_items', CONSTRAINT = broken;
+    END IF;
+    RETURN true;
+END $$;
+
 CREATE TABLE public.work_items (
     id bigint NOT NULL,
     uuid uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -292,15 +317,7 @@ CREATE TABLE public.work_items (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     first_attempted_at timestamp with time zone,
-    CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
-    CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
-    CONSTRAINT resting_phases CHECK (((state = 'resting'::text) = (phase = ANY (ARRAY['done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text])))),
-    CONSTRAINT review_needs_a_pull CHECK (((phase <> ALL (ARRAY['review'::text, 'merge'::text, 'done'::text])) OR (pr_url IS NOT NULL))),
-    CONSTRAINT waiting_names_its_reason CHECK (((state = 'waiting'::text) = (wait_kind IS NOT NULL))),
-    CONSTRAINT work_items_budget_cycles_check CHECK ((budget_cycles > 0)),
-    CONSTRAINT work_items_phase_check CHECK ((phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text, 'done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text]))),
-    CONSTRAINT work_items_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
-    CONSTRAINT work_items_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'waiting'::text, 'resting'::text])))
+    CONSTRAINT keeps_promises CHECK (public.keeps_promises(phase, state, wait_kind, resume_phase, merged_commit, pr_url, budget_cycles, priority))
 )
 WITH (fillfactor='85');
 
