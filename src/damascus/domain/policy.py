@@ -4,7 +4,7 @@ Pure: no clock, no database, no surprise. `engine/lifecycle.settle` writes what 
 writes an item's phase. docs/VERIFICATION.md tells the same rules to users.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
@@ -106,19 +106,19 @@ def _moved(item: Item, to: Phase, **more: object) -> Event:
 
 def _kept(item: Item, **more: object) -> Transition:
     """Same phase, same run, nothing charged: what every transition starts from."""
-    kept = Transition(
-        phase=item.phase,
-        state="ready",
-        attempts=item.attempts,
-        verdict=item.last_verdict,
-        feedback=item.last_feedback,
-        failure_signature=item.failure_signature,
-        failure_streak=item.failure_streak,
-        series_since=item.series_since,
-        series_count=item.series_count,
-        series_ended=item.series_ended,
-    )
-    return replace(kept, **more)  # type: ignore[arg-type]
+    kept: dict[str, object] = {
+        "phase": item.phase,
+        "state": "ready",
+        "attempts": item.attempts,
+        "verdict": item.last_verdict,
+        "feedback": item.last_feedback,
+        "failure_signature": item.failure_signature,
+        "failure_streak": item.failure_streak,
+        "series_since": item.series_since,
+        "series_count": item.series_count,
+        "series_ended": item.series_ended,
+    }
+    return Transition(**kept | more)  # type: ignore[arg-type]
 
 
 SERIES_OVER: dict[str, object] = {"series_since": None, "series_count": 0, "series_ended": True}

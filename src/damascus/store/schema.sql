@@ -35,6 +35,7 @@ CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count inte
 DECLARE
     c work_items;
     blocker bigint;
+    free boolean;  -- nobody else has its files
     held_by record;
     seen integer := 0;
     before integer;
@@ -109,22 +110,27 @@ BEGIN
                 END IF;
             END IF;
             IF c.claims = 0 OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = c.id) THEN
-                SELECT a.item_id INTO blocker FROM unnest(c.spans) s JOIN active_scopes a ON a.span && s
-                 WHERE a.item_id <> c.id LIMIT 1;
-                IF blocker IS NOT NULL OR barred THEN
+                free := false;
+                IF NOT barred THEN
+                    INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s
+                     WHERE NOT EXISTS (SELECT 1 FROM unnest(c.spans) t JOIN active_scopes a ON a.span && t
+                                        WHERE a.item_id <> c.id);
+                    free := FOUND;
+                END IF;
+                IF NOT free THEN
                     blocker := scope_blocker(c);  -- looks again, behind the locks of who may be freeing it
-                END IF;
-                IF blocker IS NOT NULL THEN
-                    PERFORM park_for_scope(c, blocker);
-                    barred := true;
-                    IF graph THEN
-                        PERFORM stepped_aside(c);
+                    IF blocker IS NOT NULL THEN
+                        PERFORM park_for_scope(c, blocker);
+                        barred := true;
+                        IF graph THEN
+                            PERFORM stepped_aside(c);
+                        END IF;
+                        CONTINUE;
                     END IF;
-                    CONTINUE;
-                END IF;
-                INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
-                IF barred THEN
-                    DELETE FROM scope_barriers WHERE item_id = c.id;
+                    INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
+                    IF barred THEN
+                        DELETE FROM scope_barriers WHERE item_id = c.id;
+                    END IF;
                 END IF;
             END IF;
             IF graph AND c.phase <> 'spec' AND NOT EXISTS (SELECT 1 FROM repo_locks l WHERE l.item_id = c.id AND l.works) THEN
@@ -193,22 +199,29 @@ CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    wanted record;
+    c work_items;
+    look record;  -- behind the row's lock: whoever begins to wait for its files has locked it before
 BEGIN
-    SELECT w.spans, w.repo_id, EXISTS (SELECT 1 FROM repos r
-                                        WHERE r.project_id = w.project_id AND (r.joined OR r.max_workers > 0)) AS graph
-      INTO wanted FROM work_items w WHERE w.id = p_item FOR NO KEY UPDATE OF w;
+    SELECT * INTO c FROM work_items w WHERE w.id = p_item FOR NO KEY UPDATE;
+    SELECT EXISTS (SELECT 1 FROM repos r WHERE r.project_id = c.project_id AND (r.joined OR r.max_workers > 0)) AS graph,
+           EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = p_item) AS barred,
+           EXISTS (SELECT 1 FROM work_items w
+                    WHERE w.state = 'waiting' AND w.wait_kind = 'scope' AND w.wait_key = p_item::text) AS wanted,
+           EXISTS (SELECT 1 FROM work_items w
+                    WHERE w.state = 'waiting' AND w.wait_kind = 'behind' AND w.wait_key = same_scope(c.spans)) AS behind
+      INTO look;
     DELETE FROM active_scopes WHERE item_id = p_item;
-    DELETE FROM scope_barriers WHERE item_id = p_item;
-    IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'scope' AND wait_key = p_item::text) THEN
+    IF look.barred THEN
+        DELETE FROM scope_barriers WHERE item_id = p_item;
+    END IF;
+    IF look.wanted THEN
         PERFORM wake('scope', p_item::text, 2147483647);
     END IF;
-    IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'behind'
-                  AND wait_key = same_scope(wanted.spans)) THEN
-        PERFORM wake('behind', same_scope(wanted.spans), 1);
+    IF look.behind THEN
+        PERFORM wake('behind', same_scope(c.spans), 1);
     END IF;
-    IF wanted.graph THEN
-        PERFORM free_repo(p_item, wanted.repo_id);
+    IF look.graph THEN
+        PERFORM free_repo(p_item, c.repo_id);
     END IF;
 END $$;
 
@@ -713,6 +726,7 @@ CREATE FUNCTION public.settle_item(p_item bigint, p_fence bigint, p jsonb, p_spe
     AS $$
 DECLARE
     c work_items;
+    look record;  -- behind the row's lock: whoever begins to wait for it has locked it before
     keep boolean := (p ->> 'keep')::boolean;
     frees boolean := (p ->> 'frees_scope')::boolean;
     asked jsonb := p -> 'question';
@@ -756,14 +770,20 @@ BEGIN
     IF frees THEN
         PERFORM free_scope(p_item);
     END IF;
+    SELECT EXISTS (SELECT 1 FROM repos r WHERE r.id = c.repo_id AND r.main_sha IS DISTINCT FROM c.merged_commit) AS moved,
+           EXISTS (SELECT 1 FROM work_items w
+                    WHERE w.state = 'waiting' AND w.wait_kind = 'dependency' AND w.wait_key = p_item::text) AS needed,
+           EXISTS (SELECT 1 FROM queue_entries q WHERE q.item_id = p_item) AS queued INTO look;
     IF c.phase = 'done' THEN
-        UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
-        IF EXISTS (SELECT 1 FROM work_items WHERE state = 'waiting' AND wait_kind = 'dependency' AND wait_key = p_item::text) THEN
+        IF look.moved THEN
+            UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
+        END IF;
+        IF look.needed THEN
             PERFORM wake('dependency', p_item::text, 2147483647);
         END IF;
     END IF;
     IF NOT (p ->> 'keep_place')::boolean THEN
-        IF EXISTS (SELECT 1 FROM queue_entries WHERE item_id = p_item) THEN
+        IF look.queued THEN
             PERFORM leave_queue(p_item, false);
         END IF;
     ELSIF p ->> 'queue_green' IS NOT NULL THEN
