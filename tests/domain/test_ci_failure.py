@@ -116,6 +116,9 @@ OUTSIDE = {
     "an action could not be fetched": (job(), NO_ACTION, "before its first step"),
     "cancelled": (job(state="cancelled"), gitea("all is well so far"), "was cancelled"),
     "no log": (job(), "", "no log"),
+    "its shell was killed": (
+        job(), LOST + stamped("##[error]Process completed with exit code -1.\nJob failed"), "exit code -1"
+    ),
     "shut down": (
         job(),
         github("1 passed", "##[error]The runner has received a shutdown signal. This can happen when …"),
@@ -148,6 +151,7 @@ def test_trouble_of_the_runner_is_nobodys_failure(what: str) -> None:
 FORGED = (
     "##[error]The runner has received a shutdown signal.",
     "##[error]No space left on device",
+    "##[error]Process completed with exit code -1.",
     "##[error]The operation was canceled.",
     "fatal: unable to access 'https://h/': Could not resolve host: h",
     "requested URL returned error: 502",

@@ -348,6 +348,14 @@ class Queue(RuleBasedStateMachine):
             assert row["fence"] >= me.fence
             me.fence = row["fence"]
 
+    def ends(self, working: list[Item]) -> None:
+        """Through the queue, as in the engine: who is woken for a place and never takes it wakes nobody else."""
+        for item in working:
+            if self.lane.put(item) == "in":
+                self.lane.land(item)
+            else:
+                self.lane.wait_to_land(item, self.lane.line().version)
+
     def teardown(self) -> None:
         """Everything that needs no person comes to an end."""
         if not self.stories:
@@ -356,14 +364,12 @@ class Queue(RuleBasedStateMachine):
             people.release_hold(self.db, self.lane.project.id, self.lane.project.repo_id)
         working = [s.item for s in self.stories.values() if s.item is not None]
         while working:
-            for item in working:
-                self.lane.land(item)
+            self.ends(working)
             self.lane.execute("UPDATE work_items SET not_before = now() - interval '1 s' WHERE not_before IS NOT NULL")
             working = self.lane.claim(20)
         self.lane.execute("UPDATE work_items SET not_before = now() - interval '1 s' WHERE not_before IS NOT NULL")
         while working := self.lane.claim(20):
-            for item in working:
-                self.lane.land(item)
+            self.ends(working)
         stuck = {
             name: state for name, state in self.lane.states().items() if state not in ("done", "blocked", "cancelled")
         }

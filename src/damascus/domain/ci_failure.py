@@ -92,8 +92,9 @@ def _others(lines: list[str]) -> Iterator[str]:
 LOST = re.compile(
     r"The runner has received a shutdown signal|The hosted runner.{0,80} lost communication|"
     r"The self-hosted runner.{0,80} lost communication|No space left on device|The operation was canceled|"
-    r"Early termination|context canceled"
+    r"Early termination|context canceled|Process completed with exit code -1\."
 )
+"""The last: no step ends so by itself, its shell was killed."""
 OUT_OF_TIME = re.compile(
     r"The (?:job|action).{0,120} has (?:exceeded the maximum execution time|timed out)|context deadline exceeded"
 )
