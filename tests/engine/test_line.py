@@ -153,3 +153,32 @@ def test_a_cancelled_story_leaves_the_line_and_the_others_go_on(tmp_path: Path, 
     yard.work(agent, boundary=boundary)
     assert (yard.item("one")["phase"], yard.item("two")["phase"]) == ("cancelled", "done")
     assert yard.on_main("one.sh") is None and yard.on_main("two.sh") == "echo hello two"
+
+
+@pytest.mark.req("W16")
+def test_who_has_no_place_looks_for_one_by_itself(tmp_path: Path, database_url: str) -> None:
+    """The story that was woken for a free place never took it, and so nobody tells the next."""
+    yard = Yard(tmp_path, database_url, files=FILES, config=config("[queue]\nwindow = 1\n"))
+    yard.add(shell_story("one"), shell_story("ahead"))
+    people.cancel(yard.db, yard.row.id, "ahead")
+    there = yard.item("ahead")
+    yard.query(
+        "INSERT INTO queue_entries (item_id, repo_id, target, base, commit, state)"
+        " VALUES (%s, %s, 'main', %s, %s, 'testing') RETURNING 1", there["id"], there["repo_id"], *[yard.main()] * 2,
+    )  # fmt: skip
+    working = threading.Thread(target=yard.work, args=(Watched(yard, {"one": [good("one")]}),))
+    working.start()
+    try:
+        eventually(lambda: yard.item("one")["wait_kind"] == "landing", what="the story to wait")
+        assert yard.item("one")["not_before"] is not None
+    finally:
+        yard.query("DELETE FROM queue_entries RETURNING 1")
+        eventually(
+            lambda: yard.query(
+                "UPDATE work_items SET not_before = now() WHERE story_id = 'one' AND wait_kind = 'landing' RETURNING 1"
+            )
+            or yard.item("one")["phase"] == "done",
+            what="time to pass",
+        )
+        working.join(60)
+    assert (yard.item("one")["phase"], yard.item("one")["attempts"]) == ("done", 0)

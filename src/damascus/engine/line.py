@@ -28,6 +28,9 @@ from damascus.store.merge_queue import Line
 LOOK = 0.25
 PATIENCE = 10.0
 AHEAD_LOOK = timedelta(seconds=1)
+PLACE_LOOK = timedelta(minutes=1)
+"""Who has no place is woken for one that becomes free. If the one that was woken never takes it (it conflicts, it is
+cancelled), nobody tells the next: it looks by itself."""
 NOWHERE = Sha("0" * 40)
 
 
@@ -92,19 +95,23 @@ def _stack(run: Run, made: Made, ahead: Entry | None, line: Line) -> Outcome | N
     if ahead is not None and not run.tools.forge.have(ahead.commit):  # another host has not pushed it yet
         return replace(waits(run, line), after=AHEAD_LOOK)
     if line.mine(run.item.id) is None and len(line.entries) >= min(line.width, run.tools.window):
-        return waits(run, line)
+        return _for_a_place(run, line)
     onto = ahead.commit if ahead else run.tools.forge.main_tip()
     placed = _as_reviewed(run, onto)
     if placed is None:
         rebase = rebased(run, made, onto, lambda: _starts_over(run, onto))
         if rebase.commit is None:
-            return waits(run, line) if ahead else conflict(rebase, made)
+            return _for_a_place(run, line) if ahead else conflict(rebase, made)
         placed = Entry(run.item.id, onto, Sha(rebase.commit))
     queue, entry = (run.item.repo_id, run.tools.target), placed
     answer = run.write(lambda c: merge_queue.put(c, queue, entry, run.tools.window))
     if answer == "in" and run.tools.forge.runs_ci:
         run.leave_slot()  # tests of the queue are CI: they take no agent's slot
-    return waits(run, line) if answer == "full" else None
+    return _for_a_place(run, line) if answer == "full" else None
+
+
+def _for_a_place(run: Run, line: Line) -> Wait:
+    return replace(waits(run, line), after=PLACE_LOOK)
 
 
 def _as_reviewed(run: Run, onto: Sha) -> Entry | None:
