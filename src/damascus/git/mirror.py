@@ -25,7 +25,7 @@ from damascus.git.commands import Git, GitResult, raise_for
 from damascus.git.objects import GITLINK, Commit, Entry, Objects, Recent, identity_now, parents
 from damascus.git.rebasing import Conflicted, Rebased
 from damascus.git.refs import RefMove
-from damascus.git.tree_diff import changed_files
+from damascus.git.tree_diff import changed_files, only_came_or_changed
 
 __all__ = ["Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
 
@@ -258,7 +258,7 @@ class Mirror:
             return None
         last, old = self._last_listed
         changes = self.changed(last, treeish)
-        if len(changes) > FEW_CHANGES or any(_is_more(change) for change in changes):
+        if len(changes) > FEW_CHANGES or not only_came_or_changed(changes):
             return None
         paths = [change.path for change in changes]
         folders = self.objects.entries((treeish, path.rpartition("/")[0]) for path in paths)
@@ -339,11 +339,6 @@ def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:
     if STALE.search(result.stderr):
         raise Stale(result.stderr.strip())
     raise_for(args, result)
-
-
-def _is_more(change: ChangedFile) -> bool:
-    """More than a file that came or was written anew."""
-    return change.status not in "AM" or change.mode == GITLINK
 
 
 def _listing(raw: bytes) -> Listing:

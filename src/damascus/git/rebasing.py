@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from damascus.domain.ids import Sha, short
 from damascus.git.commands import GitResult, raise_for
-from damascus.git.objects import GITLINK, Commit, Objects, identity_now, parents
-from damascus.git.tree_diff import changed_files
+from damascus.git.objects import Commit, Objects, identity_now, parents
+from damascus.git.tree_diff import changed_files, only_came_or_changed
 
 DETAILS_LIMIT = 8000
 CUT = "\n… (cut)"
@@ -58,7 +58,7 @@ def _laid_over(objects: Objects, candidate: Commit, onto: Sha) -> Sha | None:
     be half of a rename."""
     base = objects.tree_of(candidate.parents[0])
     mine, others = (changed_files(objects.folder_at, base, tree) for tree in (candidate.tree, objects.tree_of(onto)))
-    if any(file.status not in "AM" or file.mode == GITLINK for file in (*mine, *others)):
+    if not only_came_or_changed((*mine, *others)):
         return None
     paths, taken = {file.path for file in mine}, {file.path for file in others}
     if paths & (taken | _folders(taken)) or taken & _folders(paths):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import Stale
+from damascus.git.repository import loose_ref
 
 BRANCHES = "refs/heads/"
 PLAIN = re.compile(r"refs(?:/[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)+")
@@ -40,13 +41,7 @@ class RefMove:
 
 def loose(git_dir: Path, ref: str) -> Sha | None:
     """A loose ref always wins over a packed one, so it may be read as it lies there."""
-    if not ref.startswith("refs/") or ".." in ref:
-        return None
-    try:
-        text = (git_dir / ref).read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return None
-    return Sha(text) if SHA_PATTERN.fullmatch(text) else None
+    return loose_ref(git_dir, ref) if ref.startswith("refs/") and ".." not in ref else None
 
 
 def packed(git_dir: Path, ref: str) -> Sha | None:
@@ -63,6 +58,7 @@ def move(git_dir: Path, moves: Sequence[RefMove], kind_of: Callable[[Sha], str |
     if not all(_is_plain(one, kind_of) for one in moves) or len({one.ref for one in moves}) < len(moves):
         return False
     locks: list[tuple[Path, Path]] = []
+    moved: list[tuple[Path, Path]] = []
     try:
         for one in moves:
             target = git_dir / one.ref
@@ -75,9 +71,11 @@ def move(git_dir: Path, moves: Sequence[RefMove], kind_of: Callable[[Sha], str |
                 return False
         while locks:
             os.replace(*locks[0])
-            del locks[0]
+            moved.append(locks.pop(0))
         return True
     except OSError:  # a lock or a folder in the way, a full disk: git says it in its own words
+        if moved:
+            raise
         return False
     finally:
         for lock, _ in locks:

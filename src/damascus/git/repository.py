@@ -54,7 +54,7 @@ class Repository:
 
     def main_branch(self, preferred: str = "") -> str:
         names = (preferred,) if preferred else MAIN_NAMES
-        if _loose(self.git_dir, f"refs/heads/{names[0]}"):
+        if loose_ref(self.git_dir, f"refs/heads/{names[0]}"):
             return names[0]
         refs = self.git.out("for-each-ref", "--format=%(refname)", *(f"refs/heads/{name}" for name in names))
         there = set(refs.splitlines())
@@ -68,7 +68,7 @@ class Repository:
 
     def tip(self, branch: str) -> Sha:
         """Where a branch stands. A loose ref is read as the file it is: this is looked at before every story."""
-        if (loose := _loose(self.git_dir, f"refs/heads/{branch}")) is not None:
+        if (loose := loose_ref(self.git_dir, f"refs/heads/{branch}")) is not None:
             return loose
         found = self.git.run("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}", check=False)
         if found.code != 0:
@@ -84,7 +84,7 @@ class Repository:
             packed = (self.git_dir / "packed-refs").stat()
         except FileNotFoundError:
             packed = None
-        tips = [(name, _loose(self.git_dir, f"refs/heads/{name}")) for name in sorted({main, *MAIN_NAMES})]
+        tips = [(name, loose_ref(self.git_dir, f"refs/heads/{name}")) for name in sorted({main, *MAIN_NAMES})]
         config = (self.git_dir / "config").read_bytes()
         return config, tips, packed and (packed.st_ino, packed.st_size, packed.st_mtime_ns)
 
@@ -235,7 +235,7 @@ class Repository:
         return self.top if listed == self.git_dir and git_dir_of(self.top) == self.git_dir else listed
 
     def _refuse_empty(self, own: Path) -> None:
-        if _loose(self.git_dir, _branch_of(own)):
+        if loose_ref(self.git_dir, _branch_of(own)):
             return
         git = Git.at(own, self.top)
         head = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False)
@@ -261,7 +261,7 @@ def git_dir_of(folder: Path) -> Path | None:
     return found if words.startswith("gitdir:") and found.is_dir() else None
 
 
-def _loose(git_dir: Path, ref: str) -> Sha | None:
+def loose_ref(git_dir: Path, ref: str) -> Sha | None:
     """Where a ref stands, if it is a file of its own."""
     try:
         text = (git_dir / ref).read_text("ascii").strip()

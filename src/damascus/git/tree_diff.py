@@ -1,10 +1,10 @@
 """What differs between two trees, by comparing only the folders that differ. Renames are a deletion and an addition."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import ChangedFile
-from damascus.git.objects import FOLDER, REGULAR, Entry
+from damascus.git.objects import FOLDER, GITLINK, REGULAR, Entry
 
 Folder = dict[str, Entry]
 GONE = "000000"
@@ -14,6 +14,11 @@ def changed_files(read: Callable[[Sha], Folder], old: Sha, new: Sha) -> tuple[Ch
     """`read` gives a tree's entries by its id."""
     found = sorted(_walk(read, (old, new), ""), key=lambda file: file.path)
     return tuple(found)
+
+
+def only_came_or_changed(files: Iterable[ChangedFile]) -> bool:
+    """Files that came or were written anew, nothing that went or is another kind of thing: no half of a rename."""
+    return all(file.status in "AM" and file.mode != GITLINK for file in files)
 
 
 def _walk(read: Callable[[Sha], Folder], trees: tuple[Sha | None, Sha | None], prefix: str) -> Iterator[ChangedFile]:
