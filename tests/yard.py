@@ -44,7 +44,12 @@ load_per_core = 0.0
 timeout_seconds = 60.0
 [test]
 timeout_seconds = 60.0
+command = "none"
+[gates]
+canary = false
+mutation = "off"
 """
+"""For tests of everything else: what proves a test (suite, canary, mutants) costs several runs a story."""
 NO_PYTEST_CACHE = "-p no:cacheprovider"
 
 

@@ -114,6 +114,7 @@ def make_tools(
         agent=agent,
         gates_before=judges.before,
         gates_after=judges.after,
+        gates_beside=judges.beside,
         scanner=scanner,
         quick_scanner=Scanner.quick(),
         level=level,

@@ -92,6 +92,7 @@ class Judging:
             scope=patterns,
             config=parse_config(config),
             read=self.mirror.read,
+            files=lambda treeish: self.mirror.listing(treeish).files,
             logs=self.logs,
             private_logs=self.logs / "private",
         )

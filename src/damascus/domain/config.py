@@ -30,6 +30,11 @@ class Project(Section):
 class Test(Section):
     """[test]"""
 
+    command: str = Field(
+        "",
+        description="The project's whole test command, run on every candidate; default: found from main's files, "
+        "`none`: there is none, and every receipt says so",
+    )
     timeout_seconds: float = Field(600.0, gt=0, description="Limit of one run of a Test, gate or CI command")
     patterns: list[str] = Field(
         default_factory=list, description="Further globs that are tests, beside the stack's own"
@@ -56,6 +61,16 @@ class Gates(Section):
         default_factory=dict,
         description="Further commands that must exit 0 on the candidate: lint, types, build …",
     )
+    canary: bool = Field(True, description="Lay a failing test of ours among the story's: it must be seen failing")
+    mutation: str = Field(
+        "bodies",
+        pattern="^(off|bodies)$",
+        description="bodies: each changed function must be needed by a test; off: listed as not verified",
+    )
+    mutation_seconds: float = Field(300.0, gt=0, description="Limit of the mutants of one candidate, all together")
+    knows_tests: list[str] = Field(
+        default_factory=list, description="Globs of code that may refer to a test runner and its variables"
+    )
 
 
 class Ci(Section):
@@ -63,11 +78,16 @@ class Ci(Section):
 
     jobs: dict[str, str] = Field(
         default_factory=dict,
-        description="CI jobs of the local forge; default: one job `test`, the Test Command",
+        description="CI jobs of the local forge; default: one job `test`, the project's whole test command",
     )
     required: list[str] = Field(
         default_factory=list,
-        description="Names of the CI jobs that must be green; default: those of [ci.jobs], else `test`",
+        description="Names of CI jobs that must be there, beside that every job that is there must be green; default: "
+        "those of [ci.jobs], else `test`",
+    )
+    optional: list[str] = Field(
+        default_factory=list,
+        description="Names of CI jobs that may fail or be skipped; each is listed as not verified",
     )
     mirror_job: str = Field("", description="The CI job on main that must succeed before a landed story is done")
     fixes: int = Field(5, ge=0, description="How often a red CI run goes back to the agent")
@@ -116,6 +136,11 @@ class AgentConfig(Section):
     timeout_seconds: float = Field(1200.0, gt=0, description="Limit of one agent step")
     readable: list[str] = Field(default_factory=list, description="Further paths an agent may read in the sandbox")
     refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
+    refiner_approval: str = Field(
+        "person",
+        pattern="^(person|auto)$",
+        description="Who approves a refined spec: person, or auto (listed as not verified on the receipt)",
+    )
     binary: str = Field("", description="The agent's program; default: found on PATH, then in an installed wheel")
     gateway: str = Field("", description="Base URL of the model gateway; default: ANTHROPIC_BASE_URL")
     max_turns: int = Field(50, ge=50, description="Turns of one agent step; fewer than 50 end most work unfinished")
@@ -180,6 +205,8 @@ class Limits(Section):
     heartbeat_seconds: float = Field(15.0, gt=0, description="How often leases are renewed")
     disk_reserve_mb: int = Field(500, ge=0, description="No slot is filled with less free disk than this")
     log_max_mb: int = Field(20, ge=1, description="Cap of one log or transcript file")
+    file_max_mb: int = Field(50, ge=1, description="A story's file above this (apparent size) is refused")
+    tree_max_mb: int = Field(500, ge=1, description="All that a story adds, together, above this is refused")
     load_per_core: float = Field(8.0, ge=0, description="No slot is filled under more load than this; 0: not looked at")
     keep_workspaces_hours: float = Field(72.0, ge=0, description="How long a finished story's workspace stays")
 

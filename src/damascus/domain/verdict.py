@@ -32,6 +32,8 @@ class Verdict(StrEnum):
     REQUIREMENT_UNTESTED = "requirement_untested"
     COMMAND_FAILED = "command_failed"
     ACCEPTANCE_FAILED = "acceptance_failed"
+    RUNNER_COMPROMISED = "runner_compromised"
+    CODE_UNPROVED = "code_unproved"
     CI_FAILED = "ci_failed"
     REBASE_CONFLICT = "rebase_conflict"
     NO_PR = "no_pr"

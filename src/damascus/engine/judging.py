@@ -1,6 +1,13 @@
-"""Runs gates on a candidate, in order, and stops at the first that finds something."""
+"""Runs gates on a candidate, in order, and stops at the first that finds something.
 
+Some gates run the same tests many times more (canary, mutation). They begin once the tests are green and run beside
+the others, so that they cost no time where a core is free; their findings count only if nothing before them found any.
+"""
+
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
@@ -27,15 +34,35 @@ class Judged(BaseModel):
         return next((result for result in self.results if result.gate == gate), None)
 
 
-def judge(run: Run, gates: Sequence[Gate], candidate: Candidate) -> Judged:
+def judge(run: Run, gates: Sequence[Gate], candidate: Candidate, beside: Sequence[Gate] = ()) -> Judged:
     """A gate that raises has not passed: the exception ends the run (lifecycle.perform)."""
     judged = Judged(commit=candidate.commit, confinement=run.tools.level.value)
-    for gate in gates:
-        result = gate.check(candidate)
-        judged.results.append(result)
-        if result.findings:
-            break
+    first = 1 + next((n for n, gate in enumerate(gates) if gate.name == "tests"), len(gates) - 1)
+    judged.results += in_order(gates[:first], candidate)
+    if judged.findings:
+        return judged
+    given_up = threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix="beside") as lane:
+        further = lane.submit(in_order, beside, replace(candidate, given_up=given_up.is_set))
+        try:
+            judged.results += in_order(gates[first:], candidate)
+        finally:
+            if judged.findings or len(judged.results) < len(gates):
+                given_up.set()
+        if not judged.findings:
+            judged.results += further.result()
     return judged
+
+
+def in_order(gates: Sequence[Gate], candidate: Candidate) -> list[GateResult]:
+    results: list[GateResult] = []
+    for gate in gates:
+        if candidate.given_up():
+            break
+        results.append(gate.check(candidate))
+        if results[-1].findings:
+            break
+    return results
 
 
 def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:

@@ -80,6 +80,7 @@ class Tools:
     agent: Agent | None
     gates_before: tuple[Gate, ...]
     gates_after: tuple[Gate, ...]
+    gates_beside: tuple[Gate, ...]
     scanner: Scanner
     quick_scanner: Scanner
     level: Level

@@ -16,14 +16,16 @@ from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
 AFTER_REBASE = ("tests", "requirements", "commands", "acceptance")
+BESIDE: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class GateSet:
-    """`before` judges what the agent left, `after` the commit that shall land."""
+    """`before` judges what the agent left, `after` the commit that shall land, `beside` does so at the same time."""
 
     before: tuple[Gate, ...]
     after: tuple[Gate, ...]
+    beside: tuple[Gate, ...] = ()
 
 
 def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
@@ -41,4 +43,5 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
     return GateSet(
         tuple(registry[name] for name in BEFORE_REBASE),
         tuple(registry[name] for name in AFTER_REBASE),
+        tuple(registry[name] for name in BESIDE),
     )

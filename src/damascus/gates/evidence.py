@@ -97,6 +97,8 @@ class CleanRunner:
 
     def run(self, job: Job) -> TestRun:
         job = job if job.upstreams is not None else replace(job, upstreams=self._upstreams())
+        if job.fresh:
+            return self._run_once(job)
         key = _key(job)
         while True:
             known, future, mine = self._look(key)
@@ -155,6 +157,7 @@ class CleanRunner:
         wanted, needed = {**self._prepare(place.tree), **job.env}, job.upstreams or {}
         if job.overlay is not None:
             lay_over(job.overlay, place.tree)
+        lay_files(job.files, place.tree)
         with self._own(place) as own:
             finished = process.run(
                 process.shell(job.command),
@@ -202,8 +205,25 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, onerror=retry)
 
 
+def lay_files(files: Mapping[str, bytes | None], checkout: Path) -> None:
+    """Whatever the candidate has at these names, be it a link, goes first; no link on the way is followed."""
+    for name, content in files.items():
+        target = checkout / name
+        for folder in reversed(target.relative_to(checkout).parents[:-1]):
+            if (checkout / folder).is_symlink():
+                (checkout / folder).unlink()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        executable = target.is_file() and not target.is_symlink() and bool(target.stat().st_mode & stat.S_IXUSR)
+        target.unlink(missing_ok=True)
+        if content is not None:
+            target.write_bytes(content)
+            target.chmod(0o755 if executable else 0o644)
+
+
 def _key(job: Job) -> Key:
     overlay = hashlib.sha256(job.overlay).hexdigest() if job.overlay is not None else ""
+    for name, content in sorted(job.files.items()):
+        overlay += f" {name}:{hashlib.sha256(content).hexdigest() if content is not None else 'gone'}"
     needed = tuple(sorted((name, str(path)) for name, path in (job.upstreams or {}).items()))
     return job.tree, job.command, tuple(sorted(job.env.items())), overlay, needed
 

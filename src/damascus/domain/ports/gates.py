@@ -1,6 +1,6 @@
 """What is judged, by which evidence, and what a gate says of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -67,6 +67,10 @@ class Job:
     overlay: bytes | None = None
     upstreams: Mapping[str, Path] | None = None
     """Checkouts of the repositories that this one needs, by variable; None: of their mains as they are now."""
+    files: Mapping[str, bytes | None] = field(default_factory=dict)
+    """Laid over the checkout, after set-up; None takes a file away. Part of what the result is keyed by."""
+    fresh: bool = False
+    """Run in earnest, whatever is known of this tree and command: neither taken from what is kept nor kept."""
 
 
 class EvidenceRunner(Protocol):
@@ -108,6 +112,8 @@ class GateResult(BaseModel):
     unverified: list[str] = Field(default_factory=list)
     red_tests: list[str] = Field(default_factory=list)
     green_tests: list[str] = Field(default_factory=list)
+    notes: list[str] = Field(default_factory=list)
+    """Told to people and critics, on the receipt; refuses nothing."""
 
 
 class ChangedFile(BaseModel):
@@ -130,11 +136,15 @@ class Candidate:
     scope: Scope
     config: Config
     read: Callable[[Sha, str], bytes | None]
+    files: Callable[[Sha], Collection[str]]
+    """Every path of a commit or tree."""
     logs: Path
     private_logs: Path
     env: Mapping[str, str] = field(default_factory=dict)
     acceptance: bytes | None = None
     red: GateResult | None = None
+    given_up: Callable[[], bool] = lambda: False
+    """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 
 
 class Gate(Protocol):

@@ -166,7 +166,7 @@ def _verify(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Judged:
     candidate = candidate_of(run, spec, shas, red)
     moved = rebase.commit != made.commit
     again = tuple(gate for gate in run.tools.gates_before if gate.name != "red") if moved else ()
-    return judging.judge(run, (*again, *run.tools.gates_after), candidate)
+    return judging.judge(run, (*again, *run.tools.gates_after), candidate, run.tools.gates_beside)
 
 
 def _red_of_earlier_run(run: Run) -> Judged | None:

@@ -39,6 +39,7 @@ def candidate_of(run: Run, spec: Spec, shas: tuple[Sha, Sha, Sha], red: Judged |
         scope=Scope(run.item.file_scope),
         config=config,
         read=reader(run.tools.mirror, len(changed)),
+        files=lambda treeish: run.tools.mirror.listing(treeish).files,
         logs=logs,
         private_logs=run.tools.folder / "held-out" / run.item.story_id / f"run-{run.item.run_no}",
         env=passed_on(config.workspace.env),
