@@ -225,7 +225,7 @@ class Config(Section):
     project: Project = Project()  # type: ignore[call-arg]
     test: Test = Test()  # type: ignore[call-arg]
     workspace: Workspace = Workspace()  # type: ignore[call-arg]
-    gates: Gates = Gates()
+    gates: Gates = Gates()  # type: ignore[call-arg]
     ci: Ci = Ci()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
