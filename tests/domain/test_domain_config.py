@@ -86,6 +86,7 @@ ALLOWED = {
     ("agent", "max_turns"): "60",
     ("sandbox", "first_port"): "1024",
     ("writes", "gate"): "person",
+    ("agent", "refiner_approval"): "auto",
     ("forge", "kind"): "gitea",
 }
 """Where not every value of the type is one of the key."""

@@ -163,3 +163,23 @@ def test_a_name_is_only_what_is_written() -> None:
     scope = parse_scope(["src/", "a.py", "a.py"])
     assert scope.patterns == ("src/", "a.py")
     assert scope.names("a.py") and not scope.names("src/b.py")
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [
+        ("app/[id]/page.tsx", "app/[id]/page.tsx"),
+        ("app/[id]/", "app/[id]/deep/x.ts"),
+        ("app/[id]/*.tsx", "app/[id]/page.tsx"),
+        ("app/[...slug]/", "app/[...slug]/x.ts"),
+        ("a]b.txt", "a]b.txt"),
+        ("a[b.txt", "a[b.txt"),
+        ("x{1}.md", "x{1}.md"),
+    ],
+)
+def test_brackets_may_be_part_of_a_real_name(pattern: str, path: str) -> None:
+    scope = parse_scope([pattern])
+    assert scope.allows(path)
+    assert any(span.overlaps(Span(path)) for span in scope._raw_spans), "the database keeps it apart from others"
+    assert not scope.allows("other/" + path)

@@ -1,5 +1,6 @@
 """Gate scope: git's word on every path."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from tests.gates.judging import CODE, Judging, verdicts
 @pytest.mark.req("D6")
 def test_paths_in_scope_pass_and_each_other_one_is_named(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    assert ScopeGate().check(judging.candidate(CODE)).findings == []
-    result = ScopeGate().check(judging.candidate(CODE | {"other.py": "x", "README.md": None}))
+    assert ScopeGate(judging.mirror).check(judging.candidate(CODE)).findings == []
+    result = ScopeGate(judging.mirror).check(judging.candidate(CODE | {"other.py": "x", "README.md": None}))
     assert verdicts(result) == ["scope_violation"]
     assert result.findings[0].paths == ["README.md", "other.py"]
 
@@ -31,8 +32,9 @@ def test_paths_in_scope_pass_and_each_other_one_is_named(tmp_path: Path) -> None
     ],
 )
 def test_what_judges_the_work_is_refused_whatever_the_scope_says(tmp_path: Path, path: str) -> None:
-    candidate = Judging.of(tmp_path).candidate({path: "x"}, scope=(path, "**"), acceptance="held/out/")
-    result = ScopeGate().check(candidate)
+    judging = Judging.of(tmp_path)
+    candidate = judging.candidate({path: "x"}, scope=(path, "**"), acceptance="held/out/")
+    result = ScopeGate(judging.mirror).check(candidate)
     assert verdicts(result) == ["scope_violation"] and result.findings[0].paths == [path]
 
 
@@ -40,8 +42,8 @@ def test_what_judges_the_work_is_refused_whatever_the_scope_says(tmp_path: Path,
 def test_git_attributes_only_when_the_scope_names_them(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     files = {"sub/.gitattributes": "* filter=x\n"}
-    assert verdicts(ScopeGate().check(judging.candidate(files, scope=("sub/",)))) == ["scope_violation"]
-    assert verdicts(ScopeGate().check(judging.candidate(files, scope=("sub/.gitattributes",)))) == []
+    assert verdicts(ScopeGate(judging.mirror).check(judging.candidate(files, scope=("sub/",)))) == ["scope_violation"]
+    assert verdicts(ScopeGate(judging.mirror).check(judging.candidate(files, scope=("sub/.gitattributes",)))) == []
 
 
 @pytest.mark.req("D6")
@@ -60,14 +62,15 @@ def test_git_attributes_only_when_the_scope_names_them(tmp_path: Path) -> None:
 def test_links_stay_inside(tmp_path: Path, path: str, target: str, refused: bool) -> None:
     judging = Judging.of(tmp_path)
     link = Entry("120000", judging.mirror.write_blob(target.encode()))
-    result = ScopeGate().check(judging.candidate({path: link}))
+    result = ScopeGate(judging.mirror).check(judging.candidate({path: link}))
     assert verdicts(result) == (["scope_violation"] if refused else [])
 
 
 @pytest.mark.req("D6")
 def test_a_name_that_no_row_could_hold_is_refused(tmp_path: Path) -> None:
-    candidate = Judging.of(tmp_path).candidate({"tests/\udcff.py": "x"})
-    result = ScopeGate().check(candidate)
+    judging = Judging.of(tmp_path)
+    candidate = judging.candidate({"tests/\udcff.py": "x"})
+    result = ScopeGate(judging.mirror).check(candidate)
     assert verdicts(result) == ["scope_violation"] and "udcff" in result.model_dump_json()
 
 
@@ -75,4 +78,49 @@ def test_a_name_that_no_row_could_hold_is_refused(tmp_path: Path) -> None:
 def test_a_nested_repository_is_refused(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     candidate = judging.candidate({"tests/nested": Entry("160000", judging.base)})
-    assert verdicts(ScopeGate().check(candidate)) == ["scope_violation"]
+    assert verdicts(ScopeGate(judging.mirror).check(candidate)) == ["scope_violation"]
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize(
+    ("added", "why"),
+    [
+        ("src/.GIT/config", "git's own"),
+        ("src/git~1/x", "git's own"),
+        ("src/.g\u200cit/config", "git's own"),
+        ("src/.GITMODULES", ""),
+        ("src/a\\b.py", "backslash"),
+        ("src/a\x07.py", "control character"),
+        ("src/a.py ", "dot or a space"),
+        ("src/IO.py", "the same name as src/io.py"),
+        ("Src/new.py", "the same name as src"),
+    ],
+    ids=ascii,
+)
+def test_a_tree_that_would_harm_others_is_refused_by_name(tmp_path: Path, added: str, why: str) -> None:
+    judging = Judging.of(tmp_path)
+    base = judging.commit({"src/io.py": "1", "src/odd\\name.py": "1"})
+    judging = replace(judging, base=base)
+    candidate = judging.candidate({added: "x"}, scope=("src/", "Src/"))
+    [finding] = ScopeGate(judging.mirror).check(candidate).findings
+    assert finding.verdict == "scope_violation" and why in finding.message
+
+
+@pytest.mark.req("D6")
+def test_what_the_base_has_already_is_left_alone(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    base = judging.commit({"src/odd\\name.py": "1", "src/A.py": "1", "src/a.py": "1"})
+    judging = replace(judging, base=base)
+    candidate = judging.candidate({"src/odd\\name.py": "2", "src/A.py": "2"}, scope=("src/",))
+    assert ScopeGate(judging.mirror).check(candidate).findings == []
+
+
+@pytest.mark.req("D6")
+def test_what_git_itself_refuses_strictly_is_refused(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    harmful = '[submodule "x"]\n\tpath = x\n\turl = --upload-pack=touch\n'
+    candidate = judging.candidate({".gitmodules": harmful}, scope=(".gitmodules",))
+    [finding] = ScopeGate(judging.mirror).check(candidate).findings
+    assert "gitmodules" in finding.message.lower()
+    honest = judging.candidate({"src/naïve file.py": "x", "src/[id].tsx": "x"}, scope=("src/",))
+    assert ScopeGate(judging.mirror).check(honest).findings == []

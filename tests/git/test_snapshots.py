@@ -10,7 +10,7 @@ import pytest
 from damascus.domain.errors import DamascusError
 from damascus.domain.ids import StoryId
 from damascus.git import contents
-from damascus.git.contents import FILE_LIMIT
+from damascus.git.contents import Room
 from damascus.git.snapshots import Snapshot, Snapshots
 from damascus.git.workspaces import Workspace
 from tests.git.repos import S1, Project, as_nobody, counting_git, git, repository, write
@@ -76,14 +76,14 @@ def test_ignored_files_are_kept_and_what_is_left_out_is_listed(project: Project)
     write(workspace.path, {".GIT/x": "1"})
     os.mkfifo(workspace.path / "pipe")
     with open(workspace.path / "giant", "wb") as file:
-        file.truncate(FILE_LIMIT + 1)
+        file.truncate(Room().file + 1)
     snapshot = saved(project, workspace, limit_mb=1)
     assert {".env", "a.log", "out/result"} <= project.files(snapshot.tree).keys()
     assert not {"b.log", "giant", "node_modules/m/i.js", "target/debug/x"} & project.files(snapshot.tree).keys()
     assert snapshot.left_out == (
-        ".GIT (git refuses the name)",
+        ".GIT (git's own, in disguise)",
         "b.log (ignored, 0.7 MB)",
-        "giant (100 MB)",
+        "giant (50 MB, more than 50 MB)",
         "node_modules/ (dependencies or cache)",
         "pipe (not a file)",
         "src/__pycache__/ (dependencies or cache)",

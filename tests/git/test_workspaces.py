@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ids import StoryId
-from damascus.git.contents import FILE_LIMIT, stat_index
+from damascus.domain.scope import Scope
+from damascus.git.contents import Room, stat_index
 from tests.git.repos import S1, Project, as_nobody, git, give_to_nobody, repository, write
 from tests.waiting import eventually
 
@@ -222,7 +223,7 @@ def test_a_giant_file_is_not_read(project: Project) -> None:
     def change(folder: Path) -> None:
         for name in ("giant", "README.md"):
             with open(folder / name, "wb") as file:
-                file.truncate(FILE_LIMIT * 10_000)
+                file.truncate(Room().file * 10_000)
 
     assert collected(project, change) == {}
 
@@ -279,3 +280,76 @@ def test_a_workspace_that_is_gone_or_replaced_by_a_link_is_empty(project: Projec
     assert project.workspaces.collect(workspace) == empty
     project.workspaces.remove(S1)
     assert Path("/etc").exists() and not project.workspaces.exists(S1)
+
+
+# ── what a story may add ──────────────────────────────────────────────────────────────────────────────
+
+
+def taken(
+    project: Project, change: Callable[[Path], object], *scope: str, room: Room | None = None
+) -> tuple[set[str], set[str]]:
+    """Paths that came into the tree, and those that were refused."""
+    workspace = project.workspace()
+    change(workspace.path)
+    found = project.workspaces.collected(workspace, Scope(scope), room)
+    return set(project.files(found.tree)) - set(project.files(project.main)), set(found.refused)
+
+
+@pytest.mark.req("D6")
+def test_what_the_scope_names_counts_though_it_is_ignored(tmp_path: Path) -> None:
+    ignores = "*.gen\ndist/\nbuild/\n.env\n"
+    project = Project(tmp_path, {".gitignore": ignores, "pkg/build/old.py": "1", "venv/__init__.py": "1"})
+    files = {"a.gen": "1", "b.gen": "1", "dist/x.js": "1", "dist/deep/y.js": "1", "build/out": "1"}
+    package = {"pkg/build/new.py": "1", "venv/more.py": "1", "venv/__pycache__/a.pyc": "1", ".env": "1"}
+    come, refused = taken(
+        project, lambda folder: write(folder, files | package), "a.gen", "dist/deep/", "pkg/", "venv/", "*.py", ".env"
+    )
+    assert come == {"a.gen", "dist/deep/y.js", "pkg/build/new.py", "venv/more.py", ".env"} and not refused
+
+
+@pytest.mark.req("D6")
+def test_a_folder_in_scope_does_not_bring_what_is_ignored_in_it(tmp_path: Path) -> None:
+    project = Project(tmp_path, {".gitignore": "*.log\n/src/out/\n", "src/a.py": "1"})
+    files = {"src/b.py": "1", "src/x.log": "1", "src/out/y": "1", "src/__pycache__/a.pyc": "1", "src/venv/z.py": "1"}
+    come, _ = taken(project, lambda folder: write(folder, files), "src/")
+    assert come == {"src/b.py"}
+
+
+@pytest.mark.req("D6")
+def test_many_sparse_files_are_refused_before_anybody_reads_them(project: Project) -> None:
+    def change(folder: Path) -> None:
+        write(folder, {"src/small.py": "1"})
+        for n in range(40):
+            with open(folder / f"src/sparse-{n}", "wb") as file:
+                file.truncate(40_000_000)
+        with open(folder / "src/huge", "wb") as file:
+            file.truncate(60_000_000)
+
+    come, refused = taken(project, change, "src/", room=Room(50_000_000, 200_000_000))
+    assert "src/small.py" in come and "src/huge" in refused
+    assert len(come) == 5 and len(refused) == 37
+
+
+@pytest.mark.req("D6")
+def test_a_large_file_of_the_base_stays_as_it_is(tmp_path: Path) -> None:
+    project = Project(tmp_path, {"big": "x" * 3_000_000, "small": "x" * 3000})
+
+    def change(folder: Path) -> None:
+        write(folder, {"big": "y" * 3_000_001, "small": "y" * 2_000_001})
+
+    workspace = project.workspace()
+    change(workspace.path)
+    found = project.workspaces.collected(workspace, Scope(("big", "small")), Room(2_000_000, 10_000_000))
+    assert set(found.refused) == {"small"} and project.files(found.tree) == project.files(project.main)
+
+
+@pytest.mark.req("D6")
+def test_disguises_of_git_are_refused_by_name_and_links_in_place_of_its_files(project: Project) -> None:
+    def change(folder: Path) -> None:
+        write(folder, {"src/.GIT/x": "1", "src/git~1": "1", "src/ok.py": "1"})
+        (folder / ".gitmodules").symlink_to("src/ok.py")
+        (folder / "src/.GITATTRIBUTES").symlink_to("ok.py")
+
+    come, refused = taken(project, change, "src/", ".gitmodules")
+    assert come == {"src/ok.py"}
+    assert refused == {"src/.GIT", "src/git~1", ".gitmodules", "src/.GITATTRIBUTES"}

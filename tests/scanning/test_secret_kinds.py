@@ -1,10 +1,13 @@
 """Every kind of secret, however planted, is refused where a tool writes it and never reaches a pushed ref (A10)."""
 
 import base64
+import gzip
+import io
 import json
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -174,3 +177,76 @@ def test_the_scanner_has_no_library_to_call_anybody_with() -> None:
     )
     said = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == f"{len(DETECTORS)} []"
+
+
+def _packed(token: str) -> dict[str, bytes]:
+    """One layer around a key."""
+    text = f"some words\nkey = {token}\nmore\n".encode()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("deep/inside.txt", text)
+    wrapped = base64.encodebytes(text * 3)
+    return {
+        "src/a.gz": gzip.compress(text),
+        "src/a.zip": archive.getvalue(),
+        "src/a.whl": b"#!/usr/bin/env python3\n" + archive.getvalue(),
+        "src/wrapped.txt": wrapped,
+        "src/wrapped.py": b"DATA = (\n" + b"".join(b'    "' + line + b'"\n' for line in wrapped.splitlines()) + b")\n",
+        f"src/{token}.txt": b"x",
+        f"src/{token}/empty": b"",
+    }
+
+
+@pytest.mark.req("A10")
+def test_a_key_in_a_name_or_in_one_layer_of_packing_is_found(judging: Judging, thorough: Scanner) -> None:
+    token = next(token for name, token in TOKENS.items() if name.startswith("GitHub classic"))
+    for path, data in _packed(token).items():
+        candidate = judging.candidate({path: data}, scope=("src/",))
+        assert verdicts(Secrets(thorough).check(candidate)) == ["secret_found"], path
+    words = "plain words, nothing to hide. " * 9
+    for path, data in _packed(words[:40].replace(" ", "-")).items():
+        candidate = judging.candidate({path: data}, scope=("src/",))
+        assert verdicts(Secrets(thorough).check(candidate)) == [], path
+
+
+@pytest.mark.req("A10")
+def test_what_unpacks_beyond_measure_has_not_passed(judging: Judging, thorough: Scanner) -> None:
+    candidate = judging.candidate({"src/bomb.gz": gzip.compress(b"\0" * 30_000_000)}, scope=("src/",))
+    [finding] = Secrets(thorough).check(candidate).findings
+    assert "unpacks to more" in finding.message
+    broken = {"src/a.gz": b"\x1f\x8bnot gzip", "src/b.zip": b"PK\x03\x04not a zip"}
+    assert verdicts(Secrets(thorough).check(judging.candidate(broken, scope=("src/",)))) == []
+
+
+DIGESTS = """
+EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+EXPECTED = {
+    "token": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "b64": "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=",
+}
+password_hash = "5e884898da28047151d0e56f8dc6292773603d0d6aabbd62a11ef721d1542d8d"
+secret_md5 = "5ebe2294ecd0e0f08eab7690d2a6ee69"
+TOKEN_DIGEST = "sQqNsWTgdUEFt6mb5y4/5Q=="
+assert commit == "8843d7f92416211de9ebb963ff4ce28125932878"
+"""
+
+
+@pytest.mark.req("A10")
+def test_digests_as_constants_are_no_secrets(judging: Judging, thorough: Scanner) -> None:
+    lines = [line for line in DIGESTS.splitlines() if '"token"' not in line]
+    candidate = judging.candidate({"src/digests.py": "\n".join(lines)}, scope=("src/",))
+    assert Secrets(thorough).check(candidate).findings == []
+
+
+@pytest.mark.req("A10")
+@pytest.mark.parametrize(
+    "line",
+    [
+        'api_key = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"',
+        'ENCRYPTION_SECRET = "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="',
+        'hash_secret = "Zq8!kf92Lmx04Tz7wQ1s"',
+    ],
+)
+def test_what_sounds_secret_is_one_whatever_its_size(judging: Judging, thorough: Scanner, line: str) -> None:
+    candidate = judging.candidate({"src/keys.py": line + "\n"}, scope=("src/",))
+    assert verdicts(Secrets(thorough).check(candidate)) == ["secret_found"]

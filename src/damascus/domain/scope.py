@@ -121,11 +121,15 @@ class Scope:
 
 
 def _matches(pattern: str, path: str) -> bool:
-    if pattern.endswith("/") and not GLOB_CHARS.search(pattern):
-        return path.startswith(pattern)
+    """A real file may be called `[id].tsx`: what is written in so many words is meant, and a bracket may be one."""
+    if path == pattern or (pattern.endswith("/") and path.startswith(pattern)):
+        return True
     if not GLOB_CHARS.search(pattern):
-        return path == pattern
-    return glob_regex(pattern + "**" if pattern.endswith("/") else pattern).fullmatch(path) is not None
+        return False
+    whole = pattern + "**" if pattern.endswith("/") else pattern
+    if glob_regex(whole).fullmatch(path) is not None:
+        return True
+    return "[" in whole and glob_regex(whole.replace("[", "[[]")).fullmatch(path) is not None
 
 
 def _span(pattern: str) -> Span:

@@ -30,7 +30,7 @@ class GateSet:
 
 def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
     every: tuple[Gate, ...] = (
-        ScopeGate(),
+        ScopeGate(mirror),
         Secrets(scanner),
         WeakenedTests(),
         Red(runner, mirror),

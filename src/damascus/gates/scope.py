@@ -1,9 +1,16 @@
-"""Gate scope: every changed path is in the story's scope, by git's word; what judges the work is never in it."""
+"""Gate scope: every changed path is in the story's scope, by git's word; what judges the work is never in it.
+
+What a story adds must be a plain file to everybody: no name that git or a file system takes for something else, no two
+names that are one elsewhere, nothing that `git fsck --strict` objects to. What the base has already is left alone.
+"""
 
 import posixpath
 
+from damascus.domain.names import folding_together, special
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
 from damascus.domain.verdict import Verdict
+from damascus.git.mirror import Mirror
+from damascus.git.strict import faults, needs_look
 from damascus.writes.bounds import path_refusal, shown
 
 SYMLINK, GITLINK = "120000", "160000"
@@ -12,12 +19,29 @@ SYMLINK, GITLINK = "120000", "160000"
 class ScopeGate:
     name = "scope"
 
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
     def check(self, candidate: Candidate) -> GateResult:
         refused = {file.path: why for file in candidate.changed if (why := _refusal(candidate, file))}
+        refused = refused or _twins(candidate) or self._unsound(candidate)
         findings = [_finding(refused)] if refused else []
         summary = f"{len(refused)} of {len(candidate.changed)} changed paths refused"
         evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)
         return GateResult(gate=self.name, findings=findings, evidence=[evidence])
+
+
+    def _unsound(self, candidate: Candidate) -> dict[str, str]:
+        odd = [file.path for file in candidate.changed if file.status != "D" and needs_look(file.path, file.mode)]
+        found = faults(self._mirror.git, candidate.base, candidate.commit) if odd else []
+        return {path: "; ".join(found) for path in odd} if found else {}
+
+
+def _twins(candidate: Candidate) -> dict[str, str]:
+    """Two names that are one where case or the form of letters does not count."""
+    added = [file.path for file in candidate.changed if file.status == "A"]
+    twins = folding_together(added, candidate.files(candidate.commit)) if added else {}
+    return {path: f"the same name as {shown(other)} on other file systems" for path, other in twins.items()}
 
 
 def _finding(refused: dict[str, str]) -> Finding:
@@ -30,6 +54,8 @@ def _refusal(candidate: Candidate, file: ChangedFile) -> str:
     """Why this path may not be in the diff; "" if it may."""
     held_out = candidate.spec.acceptance
     if why := path_refusal(file.path, candidate.scope, (held_out.strip("/") + "/",) if held_out else ()):
+        return why
+    if file.status == "A" and (why := special(file.path)):
         return why
     if file.mode == GITLINK:
         return "a nested repository"

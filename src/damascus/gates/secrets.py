@@ -5,6 +5,7 @@ from damascus.domain.verdict import Verdict
 from damascus.scanning.lines import REPAIR, new_lines, places
 from damascus.scanning.scan import NewLines
 from damascus.scanning.scanner import ScanFailed, Scanner
+from damascus.writes.bounds import shown
 
 SIZE_LIMIT = 20_000_000
 
@@ -16,7 +17,10 @@ class Secrets:
         self._scanner = scanner
 
     def check(self, candidate: Candidate) -> GateResult:
-        files = [added for file in candidate.changed if file.status != "D" for added in _added(candidate, file)]
+        try:
+            files = [added for file in candidate.changed if file.status != "D" for added in _added(candidate, file)]
+        except ScanFailed as err:
+            return _result(candidate, [_unscanned(str(err))])
         size = sum(len(text) for file in files for _, text in file["lines"])
         if size > SIZE_LIMIT:
             return _result(candidate, [_unscanned(f"{size // 1_000_000} MB of new text are more than is scanned")])
@@ -32,10 +36,8 @@ class Secrets:
 def _added(candidate: Candidate, file: ChangedFile) -> list[NewLines]:
     """The lines of a file that its base does not have."""
     new = candidate.read(candidate.commit, file.path)
-    if not new:
-        return []
     old = candidate.read(candidate.base, file.path) if file.status != "A" else None
-    return new_lines(file.path, old, new)
+    return new_lines(shown(file.path), old, new or b"")
 
 
 def _unscanned(reason: str) -> Finding:

@@ -9,32 +9,52 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha, StoryId
+from damascus.domain.names import gits_file, is_git
+from damascus.domain.scope import GLOB_CHARS, Scope
 from damascus.git.commands import GitError
 from damascus.git.excludes import HEAVY_FOLDERS, Rules, rules_from
 from damascus.git.mirror import Listing, Mirror
 
-FILE_LIMIT = 100_000_000
-"""A single new file over this size is never stored: no forge takes it, and a sparse one would take hours."""
 READ_TRIES = 3
+MEGABYTE = 1_000_000
+NOTHING_NAMED = Scope(())
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much a story may add, by apparent size: a sparse file costs its writer nothing and its reader hours."""
+
+    file: int = 50 * MEGABYTE
+    tree: int = 500 * MEGABYTE
+    files: int = 100_000
 
 
 @dataclass
 class Contents:
     """The paths found, sorted into what counts, what stays as in the base because it is too big to be looked at,
-    what is ignored (with its size), and what cannot be stored (with the reason)."""
+    what is ignored (with its size), what cannot be stored, and what the story may not add (each with the reason)."""
 
     counted: list[str] = field(default_factory=list)
     as_base: list[str] = field(default_factory=list)
     ignored: list[tuple[str, int]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    refused: dict[str, str] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
+    """What the base lacks, with its size."""
+    grown: dict[str, int] = field(default_factory=dict)
+    """What the base has, with its size now."""
+
+    def refuse(self, path: str, why: str) -> None:
+        self.refused[path] = why
+        self.left_out.append(f"{path} ({why})")
 
 
 @dataclass(frozen=True)
@@ -47,30 +67,60 @@ class Written:
 
 @dataclass(frozen=True)
 class Walk:
-    """One look at a folder. `into_ignored`: also go where nothing counts (for snapshots)."""
+    """One look at a folder. `into_ignored`: also go where nothing counts (for snapshots). `named`: the story's scope;
+    what it names counts, whatever is ignored."""
 
     folder: Path
     base: Listing
     rules: Rules
     into_ignored: bool
+    named: Scope = NOTHING_NAMED
+    room: Room = Room()
+    base_size: Callable[[str], int] = lambda path: 0
 
     def contents(self) -> Contents:
         found = Contents()
-        todo = [("", False)] if not self.folder.is_symlink() else []
+        self._walk(found)
+        self._bound(found)
+        return found
+
+    def _walk(self, found: Contents) -> None:
+        todo = [("", "")] if not self.folder.is_symlink() else []
         while todo:
             prefix, ignored = todo.pop()
             for entry in _scan(self.folder / prefix, prefix, found):
                 below = self._look(entry, prefix + entry.name, ignored, found)
                 if below is not None:
                     todo.append(below)
-        return found
 
-    def _look(self, entry: os.DirEntry[str], path: str, ignored: bool, found: Contents) -> tuple[str, bool] | None:
-        """Sort one entry; a folder to go into is returned, with whether it is ignored."""
+    def _bound(self, found: Contents) -> None:
+        """What a story adds has an end; the smallest files stay, so that a snapshot keeps what a person wrote."""
+        sizes = found.new | self._more_than_base(found.grown)
+        total = sum(sizes.values())
+        if total <= self.room.tree and len(sizes) <= self.room.files:
+            return
+        what = f"{total // MEGABYTE} MB in {len(sizes)} files are more than a story may add"
+        size = 0
+        for kept, (path, each) in enumerate(sorted(sizes.items(), key=lambda row: (row[1], row[0])), 1):
+            size += each
+            if size > self.room.tree or kept > self.room.files:
+                found.refuse(path, what)
+                found.as_base.append(path)
+        found.counted = [path for path in found.counted if path not in found.refused]
+
+    def _more_than_base(self, grown: dict[str, int]) -> dict[str, int]:
+        """Only looked up where all that is tracked is more than may be added: reading sizes takes time too."""
+        if sum(grown.values()) <= self.room.tree:
+            return {}
+        more = {path: size - self.base_size(path) for path, size in grown.items() if size > MEGABYTE}
+        return {path: size for path, size in more.items() if size > 0}
+
+    def _look(self, entry: os.DirEntry[str], path: str, ignored: str, found: Contents) -> tuple[str, str] | None:
+        """Sort one entry; a folder to go into is returned, with the folder by which it is ignored."""
         if entry.name == ".git" or path in self.base.gitlinks:
             return None
-        if _like_git(entry.name):
-            found.left_out.append(f"{path} (git refuses the name)")
+        if is_git(entry.name):
+            found.refuse(path, "git's own, in disguise")
             return None
         if entry.is_dir(follow_symlinks=False):
             return self._folder(entry.name, path, ignored, found)
@@ -80,9 +130,10 @@ class Walk:
             _drop_special(entry, path, found)
         return None
 
-    def _folder(self, name: str, path: str, ignored: bool, found: Contents) -> tuple[str, bool] | None:
-        ignored = ignored or self.rules.ignore(path, folder=True)
-        if ignored and path not in self.base.folders:
+    def _folder(self, name: str, path: str, ignored: str, found: Contents) -> tuple[str, str] | None:
+        ignored = ignored or (f"{path}/" if self.rules.ignore(path, folder=True) else "")
+        named = any(word.startswith(f"{path}/") for word in self._words)
+        if ignored and path not in self.base.folders and not named and not self._counts(f"{path}/x", ignored):
             if not self.into_ignored:
                 return None
             if name in HEAVY_FOLDERS:
@@ -90,19 +141,52 @@ class Walk:
                 return None
         return f"{path}/", ignored
 
-    def _file(self, entry: os.DirEntry[str], path: str, ignored: bool, found: Contents) -> None:
+    def _counts(self, path: str, ignored: str) -> bool:
+        """Though its folder is ignored: the base tracks files there and the scope allows this one, or the scope names
+        the folder in so many words. A package may be called venv, build or target."""
+        if ignored.rstrip("/") in self.base.folders and self.named.allows(path):
+            return True
+        return any(word.startswith(ignored) and word.endswith("/") and path.startswith(word) for word in self._words)
+
+    @cached_property
+    def _words(self) -> tuple[str, ...]:
+        return tuple(entry for entry in self.named.patterns if not GLOB_CHARS.search(entry))
+
+    def _file(self, entry: os.DirEntry[str], path: str, ignored: str, found: Contents) -> None:
         try:
             size = entry.stat(follow_symlinks=False).st_size
         except OSError:
             return
         tracked = path in self.base.files or path in self.base.folders  # in a folder's place it is a change too
-        if size > FILE_LIMIT:
-            found.left_out.append(f"{path} ({size // 1_000_000} MB)")
-            found.as_base.append(path)
-        elif not tracked and (ignored or self.rules.ignore(path, folder=False)):
+        if entry.is_symlink() and gits_file(entry.name) and not tracked:
+            found.refuse(path, "a link in the place of git's own file")
+        elif not tracked and path not in self._words and self._ignored(path, ignored):
             found.ignored.append((path, size))
+        elif size > self.room.file:
+            self._huge(path, size, tracked, found)
         else:
             found.counted.append(path)
+            (found.grown if tracked else found.new)[path] = size
+
+    def _ignored(self, path: str, ignored: str) -> bool:
+        return bool(ignored and not self._counts(path, ignored)) or self.rules.ignore(path, folder=False)
+
+    def _huge(self, path: str, size: int, tracked: bool, found: Contents) -> None:
+        """What the base has as large stays as it is, unread."""
+        if tracked and self.base_size(path) > self.room.file:
+            found.left_out.append(f"{path} ({size // MEGABYTE} MB)")
+        else:
+            found.refuse(path, f"{size // MEGABYTE} MB, more than {self.room.file // MEGABYTE} MB")
+        found.as_base.append(path)
+
+
+def base_sizes(mirror: Mirror, base: Listing) -> Callable[[str], int]:
+    def size(path: str) -> int:
+        entry = base.files.get(path)
+        found = mirror.objects.find([entry.sha])[0] if entry is not None else None
+        return len(found.data) if found is not None else 0
+
+    return size
 
 
 def _scan(folder: Path, prefix: str, found: Contents) -> list[os.DirEntry[str]]:
@@ -139,12 +223,6 @@ def _drop_special(entry: os.DirEntry[str], path: str, found: Contents) -> None:
         _granted(Path(entry.path).parent, stat.S_IRWXU)
         with suppress(OSError):
             os.unlink(entry.path)
-
-
-def _like_git(name: str) -> bool:
-    """`.git` under a spelling that git refuses in a tree, because another file system would take it for .git."""
-    parts = (part.split(":")[0].rstrip(" .").lower() for part in name.split("\\"))
-    return any(part in (".git", "git~1") for part in parts)
 
 
 def base_rules(mirror: Mirror, base: Listing) -> Rules:

@@ -13,7 +13,7 @@ from pathlib import Path
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import Stale
-from damascus.git.contents import Contents, TreeWriter, Walk, base_rules
+from damascus.git.contents import Contents, TreeWriter, Walk, base_rules, base_sizes
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.objects import Commit
 
@@ -63,7 +63,8 @@ class Snapshots:
 
     def _tree(self, folder: Path, story: StoryId, base: Sha) -> tuple[Sha, list[str]]:
         listing = self.mirror.listing(base)
-        found = Walk(folder, listing, base_rules(self.mirror, listing), into_ignored=True).contents()
+        rules, sizes = base_rules(self.mirror, listing), base_sizes(self.mirror, listing)
+        found = Walk(folder, listing, rules, into_ignored=True, base_size=sizes).contents()
         paths = [*found.counted, *self._affordable(found)]
         written = TreeWriter(self.mirror, folder, story, base).write(paths, found.as_base)
         return written.tree, sorted([*found.left_out, *(f"{path} (unreadable)" for path in written.unreadable)])

@@ -11,6 +11,7 @@ import shutil
 import stat
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import ChangedFile
 from damascus.domain.scope import Scope
 from damascus.git.commands import IDENTITY
-from damascus.git.contents import TreeWriter, Walk, base_rules, stat_index
+from damascus.git.contents import NOTHING_NAMED, Room, TreeWriter, Walk, base_rules, base_sizes, stat_index
 from damascus.git.excludes import BUILT_IN
 from damascus.git.mirror import ATTRIBUTES, Mirror
 from damascus.git.objects import REGULAR, SYMLINK
@@ -49,6 +50,14 @@ class Workspace:
     path: Path
     story: StoryId
     base: Sha
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What an agent made, and what it may not have made: path and reason."""
+
+    tree: Sha
+    refused: Mapping[str, str]
 
 
 class Workspaces:
@@ -113,11 +122,18 @@ class Workspaces:
         shutil.copy2(index, kept)
 
     def collect(self, workspace: Workspace) -> Sha:
+        return self.collected(workspace).tree
+
+    def collected(self, workspace: Workspace, scope: Scope = NOTHING_NAMED, room: Room | None = None) -> "Collected":
         """The tree of every file that counts. An agent's commits, branch, index and ignore rules do not."""
-        listing = self.mirror.listing(workspace.base)
-        found = Walk(workspace.path, listing, base_rules(self.mirror, listing), into_ignored=False).contents()
-        writer = TreeWriter(self.mirror, workspace.path, workspace.story, workspace.base)
-        return writer.write(found.counted, found.as_base).tree
+        mirror, listing = self.mirror, self.mirror.listing(workspace.base)
+        walk = Walk(
+            workspace.path, listing, base_rules(mirror, listing), into_ignored=False,
+            named=scope, room=room or Room(), base_size=base_sizes(mirror, listing),
+        )  # fmt: skip
+        found = walk.contents()
+        writer = TreeWriter(mirror, workspace.path, workspace.story, workspace.base)
+        return Collected(writer.write(found.counted, found.as_base).tree, found.refused)
 
     def remove(self, story: StoryId) -> None:
         """Out of the way at once, deleted as far as we can; what resists is left to `sweep`."""

@@ -9,7 +9,7 @@ import binascii
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 PREFIXED = {
     "Anthropic key": r"sk-ant-[A-Za-z0-9_-]{20,}",
@@ -88,6 +88,12 @@ PLACEHOLDER = re.compile(
     re.I,
 )
 DIGEST = re.compile(r"sha(?:1|256|384|512)[-:_]", re.I)
+DIGEST_WORD = re.compile(
+    r"sha[-_]?\d|md5|blake|digest|hash|checksum|crc|hmac|fingerprint|integrity|etag|signature|commit", re.I
+)
+"""Who speaks of digests has digests. Known shapes of keys are looked for all the same."""
+HEX_DIGEST = re.compile(r"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})", re.I)
+DIGEST_BYTES = (16, 20, 28, 32, 48, 64)
 ASSIGNED_ENTROPY = 3.2
 BASE64_ENTROPY = 4.6
 
@@ -148,15 +154,33 @@ def decoded(line: str) -> Iterator[str]:
                 yield data.decode("latin-1")
 
 
-def generic_kinds(path: str, line: str) -> set[str]:
-    """A secret-sounding name with a random-looking value, or a long random-looking text."""
+def speaks_of_digests(lines: Iterable[str]) -> bool:
+    return any(DIGEST_WORD.search(line) for line in lines)
+
+
+def generic_kinds(path: str, line: str, *, digests: bool = False) -> set[str]:
+    """A secret-sounding name with a random-looking value, or a long random-looking text. `digests`: the file speaks of
+    them, so that a value of exactly a digest's size is one; where the name sounds secret the line itself must."""
     kinds = set()
     patterns = [QUOTED_VALUE, BARE_VALUE] if BARE_FILES.fullmatch(path) else [QUOTED_VALUE]
-    if any(_looks_random(match["value"]) for pattern in patterns for match in pattern.finditer(line)):
+    here = DIGEST_WORD.search(line) is not None
+    found = [match["value"] for pattern in patterns for match in pattern.finditer(line)]
+    if any(_looks_random(value) and not (here and is_digest(value)) for value in found):
         kinds.add("secret in an assignment")
-    if not DIGEST.search(line) and any(_is_high_entropy(match["value"]) for match in BASE64.finditer(line)):
+    texts = [match["value"] for match in BASE64.finditer(line)] if not DIGEST.search(line) else []
+    if any(_is_high_entropy(value) and not ((here or digests) and is_digest(value)) for value in texts):
         kinds.add("high-entropy text")
     return kinds
+
+
+def is_digest(value: str) -> bool:
+    """In hex or base64, of exactly the size that a hash function gives."""
+    if HEX_DIGEST.fullmatch(value):
+        return True
+    try:
+        return len(base64.b64decode(value.translate(URL_SAFE) + "=" * (-len(value) % 4), validate=True)) in DIGEST_BYTES
+    except binascii.Error:
+        return False
 
 
 def _looks_random(value: str) -> bool:
@@ -180,4 +204,4 @@ def _is_text(value: str) -> bool:
         decoded = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
     except binascii.Error:
         return False
-    return decoded.isascii() and decoded.decode().isprintable()
+    return not decoded.translate(None, READABLE)

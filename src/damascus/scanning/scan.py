@@ -16,7 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NotRequired, TypedDict
 
-from damascus.scanning.patterns import GENERATED, generic_kinds, is_secret, known_kinds
+from damascus.scanning.patterns import GENERATED, generic_kinds, is_secret, known_kinds, speaks_of_digests
 
 LENGTH = struct.Struct(">I")
 PIECE, OVERLAP = 4_000, 300
@@ -83,15 +83,17 @@ def load_detectors() -> list[Detector]:
 
 
 def scan(files: list[NewLines], detectors: list[Detector]) -> list[Hit]:
-    return [
-        Hit(path=file["path"], line=number, kind=kind)
-        for file in files
-        for number, line in file["lines"]
-        for kind in sorted(_kinds(file, line, detectors))
-    ]
+    return [hit for file in files for hit in _scan_file(file, detectors)]
 
 
-def _kinds(file: NewLines, line: str, detectors: list[Detector]) -> set[str]:
+def _scan_file(file: NewLines, detectors: list[Detector]) -> Iterator[Hit]:
+    digests = speaks_of_digests([file["path"], *(line[:PIECE] for _, line in file["lines"])])
+    for number, line in file["lines"]:
+        for kind in sorted(_kinds(file, line, detectors, digests)):
+            yield Hit(path=file["path"], line=number, kind=kind)
+
+
+def _kinds(file: NewLines, line: str, detectors: list[Detector], digests: bool) -> set[str]:
     """A very long line is looked at in overlapping pieces: others' expressions are not all linear."""
     by_hand = file.get("source") or not (file["binary"] or GENERATED.fullmatch(file["path"]))
     kinds: set[str] = set()
@@ -100,7 +102,7 @@ def _kinds(file: NewLines, line: str, detectors: list[Detector]) -> set[str]:
         kinds |= known_kinds(piece)
         kinds |= {kind for kind, analyze in detectors if any(is_secret(value) for value in analyze(piece))}
         if by_hand:
-            kinds |= generic_kinds(file["path"], piece)
+            kinds |= generic_kinds(file["path"], piece, digests=digests)
     return kinds
 
 

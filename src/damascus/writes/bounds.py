@@ -2,11 +2,12 @@
 
 import os
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from damascus import stacks
+from damascus.domain.names import gits_file, is_git
 from damascus.domain.ports import Finding
 from damascus.domain.roles import may_write
 from damascus.domain.scope import CI_FOLDERS, CI_PATHS, HELD_OUT, SETTINGS_FILE, Scope
@@ -55,12 +56,26 @@ def role_findings(bounds: Bounds, changed: Iterable[str]) -> list[Finding]:
     return [Finding(gate="role", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(refused))]
 
 
+LISTED = 20
+
+
+def refused_files(refused: Mapping[str, str]) -> list[Finding]:
+    """What could not even be collected, by its name or its size."""
+    if not refused:
+        return []
+    named = [f"{shown(path)} ({why})" for path, why in sorted(refused.items())[:LISTED]]
+    more = f" and {len(refused) - LISTED} more" if len(refused) > LISTED else ""
+    message = f"left what no story may add: {'; '.join(named)}{more}. Take it away."
+    paths = [shown(path) for path in sorted(refused)[:LISTED]]
+    return [Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=paths)]
+
+
 def path_refusal(path: str, scope: Scope, protected: tuple[str, ...] = ()) -> str:
     """Why no write of the story may touch this path, by its name alone; "" if it may."""
     parts = path.split("/")
     if shown(path) != path:
         return "a name that is not UTF-8"
-    if any(part.lower() in (".git", "git~1") for part in parts):
+    if any(is_git(part) for part in parts):
         return "git's own"
     if path == SETTINGS_FILE or path in CI_PATHS or path.startswith(CI_FOLDERS):
         return "judges the work"
@@ -68,7 +83,7 @@ def path_refusal(path: str, scope: Scope, protected: tuple[str, ...] = ()) -> st
         return "held-out tests"
     if any(path == kept or (kept.endswith("/") and f"{path}/".startswith(kept)) for kept in protected):
         return "the spec or what belongs to it"
-    if posixpath.basename(path) in NAMED_ONLY and not scope.names(path):
+    if gits_file(posixpath.basename(path)) in NAMED_ONLY and not scope.names(path):
         return "only when the scope names it"
     return "" if scope.allows(path) else "out of scope"
 

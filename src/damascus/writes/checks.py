@@ -1,5 +1,6 @@
 """What judges one write by its path and its text: the same while an agent works, over the diff, in a replay."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from damascus.scanning.lines import REPAIR, new_lines, places
@@ -23,14 +24,16 @@ class Checks:
 
     def no_secret(self, proposal: Proposal) -> None:
         """Only what the write adds: an agent can't repair what was there before it."""
-        self._scan(new_lines(proposal.path, proposal.before, proposal.after), shown(proposal.path))
+        self._scan(lambda: new_lines(proposal.path, proposal.before, proposal.after), shown(proposal.path))
 
     def no_secret_in_command(self, command: str) -> None:
         lines = [(n, line) for n, line in enumerate(command.splitlines(), 1) if line.strip()]
-        self._scan([NewLines(path="command.sh", binary=False, lines=lines)] if lines else [], "the command")
+        found = [NewLines(path="command.sh", binary=False, lines=lines)] if lines else []
+        self._scan(lambda: found, "the command")
 
-    def _scan(self, added: list[NewLines], what: str) -> None:
+    def _scan(self, find: Callable[[], list[NewLines]], what: str) -> None:
         try:
+            added = find()
             hits = self.scanner.scan(added) if added else []
         except ScanFailed as err:
             text = f"{what} could not be scanned for secrets: {err}. Make it smaller or plainer."

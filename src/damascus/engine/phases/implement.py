@@ -24,8 +24,10 @@ from damascus.engine.run import Run
 from damascus.engine.sending import Sent, is_stopped, purse_for, raise_if_outside, send
 from damascus.engine.spending import Purse, Refused
 from damascus.engine.writing import pipeline, role_findings
+from damascus.git.contents import MEGABYTE, Room
 from damascus.git.workspaces import Workspace
 from damascus.store.journal import left_processes
+from damascus.writes.bounds import refused_files
 from damascus.writes.pipeline import Pipeline
 
 
@@ -88,7 +90,7 @@ def unfinished(run: Run, made: Made) -> Outcome | None:
         message = f"the agent was ended after {made.seconds:.0f} s: {endings.reason(made.ending)}"
     elif made.exit_code != 0:
         message = f"the agent exited {made.exit_code}"
-    elif made.commit is None:
+    elif made.commit is None and not made.forbidden:
         message = "the agent changed nothing that counts"
         return Rejected(Verdict.NOTHING_CHANGED, feedback.model_copy(update={"message": message}))
     elif made.forbidden:
@@ -185,9 +187,11 @@ def _made_of(sent: Sent, purse: Purse) -> Made:
 def _commit(run: Run, spec: Spec, workspace: Workspace, writes: Pipeline, made: Made) -> Made:
     """What counts is the files: the agent's own commits, branches and hooks do not."""
     mirror, base = run.tools.mirror, workspace.base
-    tree = run.tools.workspaces.collect(workspace)
-    changed = mirror.changed(base, tree)
-    forbidden = role_findings(run, writes, base, tree, changed)
+    limits = run.tools.read_config(base).limits
+    room = Room(limits.file_max_mb * MEGABYTE, limits.tree_max_mb * MEGABYTE)
+    left = run.tools.workspaces.collected(workspace, Scope(run.item.file_scope), room)
+    tree, changed = left.tree, mirror.changed(base, left.tree)
+    forbidden = [*refused_files(left.refused), *role_findings(run, writes, base, tree, changed)]
     found = {"tree": tree, "base": base, "files_changed": [file.path for file in changed], "forbidden": forbidden}
     made = made.model_copy(update=found)
     if not changed or made.exit_code != 0 or made.timed_out or made.ending.ended:
