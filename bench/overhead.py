@@ -28,6 +28,16 @@ ENV = {
     "GIT_COMMITTER_NAME": "bench",
     "GIT_COMMITTER_EMAIL": "bench@example.invalid",
 }
+CONFIG = """\
+[limits]
+disk_reserve_mb = 0
+[test]
+command = "none"
+[gates]
+canary = false
+mutation = "off"
+"""
+"""The script proves nothing of its tests, so neither does Damascus here: bench/proofs.py has that."""
 AGENT = """\
 #!/bin/sh
 # The instant agent: story S-7 gets m7.txt and its test.
@@ -67,11 +77,11 @@ def measure(seconds: float) -> Result:
         pairs = [_pair(Path(folder, str(n)), seconds) for n in range(PAIRS if seconds < 1 else 1)]
     ratios = sorted(ours / script for script, ours in pairs)
     ratio = statistics.median(ratios)
-    goal, limit = (1.35, 1.6) if seconds < 1 else (1.05, 1.2)
+    limit = 1.35 if seconds < 1 else 0.8
     script, ours = (statistics.median(each) for each in zip(*pairs, strict=True))
     spread = f", {ratios[0]:.2f} to {ratios[-1]:.2f} in {len(pairs)} pairs" if len(pairs) > 1 else ""
     note = f"{STORIES} stories, {JOBS} slots: script {script:.2f} s, Damascus {ours:.2f} s{spread}"
-    return Result(f"overhead, tests of {seconds:g} s", ratio, f"≤ {limit} (goal {goal})", ratio <= limit, note)
+    return Result(f"overhead, tests of {seconds:g} s", ratio, f"≤ {limit}", ratio <= limit, note)
 
 
 def _pair(folder: Path, seconds: float) -> tuple[float, float]:
@@ -82,7 +92,7 @@ def make_repository(folder: Path, seconds: float) -> Path:
     repo = folder / "repo"
     (repo / "tests").mkdir(parents=True)
     (repo / "tests" / "README").write_text("tests\n")
-    (repo / "damascus.toml").write_text("[limits]\ndisk_reserve_mb = 0\n")
+    (repo / "damascus.toml").write_text(CONFIG)
     for args in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "start")):
         subprocess.run(["git", *args], cwd=repo, env=ENV, check=True)
     agent = folder / "agent"

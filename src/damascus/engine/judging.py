@@ -24,6 +24,8 @@ class Judged(BaseModel):
 
     commit: str
     confinement: str = "unconfined"
+    change: str = ""
+    """What the story changes, as a hash: the same wherever it sits."""
     results: list[GateResult] = Field(default_factory=list)
 
     @property

@@ -15,8 +15,8 @@ from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.policy import Event
-from damascus.domain.ports import Push, Stale
-from damascus.domain.spec import Spec
+from damascus.domain.ports import Candidate, GateResult, Push, Stale
+from damascus.domain.spec import Spec, digest
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
@@ -28,6 +28,7 @@ from damascus.engine.run import Run
 from damascus.engine.tools import Tools
 from damascus.engine.upstreams import pause
 from damascus.git.mirror import Conflicted
+from damascus.store.evidence import latest
 from damascus.store.journal import older_push_intent
 
 PUSH_TRIES = 3
@@ -166,12 +167,36 @@ def _verify(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Judged:
     candidate = candidate_of(run, spec, shas, red)
     moved = rebase.commit != made.commit
     again = tuple(gate for gate in run.tools.gates_before if gate.name != "red") if moved else ()
-    return judging.judge(run, (*again, *run.tools.gates_after), candidate, run.tools.gates_beside)
+    change = _change(run, candidate)
+    known = _seen_of(run, change)
+    judged = judging.judge(run, (*again, *run.tools.gates_after), candidate, () if known else run.tools.gates_beside)
+    return judged.model_copy(update={"change": change, "results": [*judged.results, *known]})
+
+
+def _change(run: Run, candidate: Candidate) -> str:
+    """What the story changes, wherever it sits: the same paths with the same content."""
+    files = run.tools.mirror.listing(candidate.commit).files
+    told = sorted(f"{file.path} {file.mode} {files[file.path].sha if file.path in files else ''}"
+                  for file in candidate.changed)  # fmt: skip
+    return digest("\n".join([candidate.spec.test_command, *told]).encode(errors="surrogateescape"))
+
+
+def _seen_of(run: Run, change: str) -> list[GateResult]:
+    """What canary and mutants showed of the same change on top of other stories holds: they try its own tests and its
+    own functions, while the tests themselves are run on each commit."""
+    names = [gate.name for gate in run.tools.gates_beside]
+    if not names:
+        return []
+    outputs = [*run.outputs("verify"), latest(run.tools.db, run.item.id, "verify")]
+    earlier = [Judged.model_validate(output) for output in outputs if output and output.get("change") == change]
+    for judged in earlier:
+        found = [result for name in names if (result := judged.of(name)) is not None]
+        if len(found) == len(names) and not judged.findings:
+            return found
+    return []
 
 
 def _red_of_earlier_run(run: Run) -> Judged | None:
-    from damascus.store.evidence import latest
-
     found = latest(run.tools.db, run.item.id, "red")
     return Judged.model_validate(found) if found else None
 
