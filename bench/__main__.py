@@ -6,10 +6,11 @@ from bench.table import Result, print_table
 
 
 def main(only: list[str]) -> int:
-    from bench import claim_time, cycles, overhead, prompt_tokens, sandbox_start, startup, write_pipeline
+    from bench import claim_time, cycles, overhead, prompt_tokens, proofs, sandbox_start, startup, write_pipeline
 
     parts = {
         "overhead": lambda: [overhead.measure(0.1), overhead.measure(1.0)],
+        "proofs": proofs.measure,
         "cycles": cycles.measure,
         "claims": claim_time.measure,
         "startup": startup.measure,
