@@ -137,9 +137,9 @@ def test_a_count_that_is_gone_is_seen_in_a_command_we_do_not_know(tmp_path: Path
 
 
 def test_a_suite_that_hangs_on_the_candidate_only_is_refused(tmp_path: Path) -> None:
-    config = f"[test]\ntimeout_seconds = 3.0\ncommand = '''{PYTEST}'''\n"
-    result = judged(tmp_path, OLD, {"lib.py": "import time\ntime.sleep(60)\n"}, config)
-    assert verdicts(result) == ["tests_failed"] and "3 s" in result.findings[0].message
+    config = "[test]\ntimeout_seconds = 5.0\ncommand = 'sh all.sh'\n"
+    result = judged(tmp_path, OLD | {"all.sh": "exit 0\n"}, {"all.sh": "sleep 60\n"}, config)
+    assert verdicts(result) == ["tests_failed"] and "5 s" in result.findings[0].message
 
 
 def test_unittest_names_only_what_failed(tmp_path: Path) -> None:

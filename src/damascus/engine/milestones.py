@@ -56,7 +56,7 @@ def working_line(what: str) -> str:
 
 
 def blocked_line(reason: str, who: str) -> str:
-    return f"BLOCKED: {reason} - {who} must act"
+    return f"BLOCKED: {reason.partition(chr(10))[0]} - {who} must act"
 
 
 def terminated_line(reason: str) -> str:
