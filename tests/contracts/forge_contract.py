@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiRun, Forge, Push, RemoteRefs, Stale
+from damascus.domain.ports import CiRun, Forge, Push, RemoteRefs, Stale, WantedJobs
 
 FENCE = "refs/damascus/fence/6f1c1c1e-0000-4000-8000-000000000001"
 NOBODY = Sha("0123456789012345678901234567890123456789")
@@ -296,7 +296,9 @@ class ForgeContract:
         run = world.finished_ci(head)
         assert run.sha == head and run.run_id == world.forge.run_id(head) != "" and run.finished
         assert {job.name: job.state for job in run.jobs} == {"test": "success", "lint": "failure"}
-        assert run.green(["test"]) and not run.green(["test", "lint"])
+        assert not run.green(WantedJobs(("test",)))  # lint is shown and red, though nobody named it
+        assert run.green(WantedJobs(("test",), frozenset({"lint"})))
+        assert not run.green(WantedJobs(("test", "absent"), frozenset({"lint"})))
 
     @pytest.mark.req("W5")
     def test_the_log_of_a_failed_job_can_be_had(self, world: ForgeWorld) -> None:
@@ -309,17 +311,18 @@ class ForgeContract:
     def test_ci_sees_the_pushed_commit_and_no_other(self, world: ForgeWorld) -> None:
         jobs = {"test": "grep -q 'x = 2' story.py"}
         red = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, jobs)
-        assert not world.finished_ci(red).green(["test"])
+        assert not world.finished_ci(red).green(WantedJobs(("test",)))
         green = world.pushed_with_ci("feat/S-1", {"story.py": "x = 2\n"}, jobs)
-        assert world.finished_ci(green).green(["test"])
-        assert not world.finished_ci(red).green(["test"])
+        assert world.finished_ci(green).green(WantedJobs(("test",)))
+        assert not world.finished_ci(red).green(WantedJobs(("test",)))
 
     @pytest.mark.req("W1")
     def test_a_run_with_no_jobs_or_without_the_required_one_is_not_green(self, world: ForgeWorld) -> None:
         nothing = world.forge.ci(world.pushed("feat/S-1"), {})
-        assert not nothing.jobs and not nothing.finished and not nothing.green(["test"]) and not nothing.green([])
+        assert not nothing.jobs and not nothing.finished
+        assert not nothing.green(WantedJobs(("test",))) and not nothing.green(WantedJobs(()))
         head = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, {"other": "true"})
-        assert not world.finished_ci(head).green(["test"])
+        assert not world.finished_ci(head).green(WantedJobs(("test",)))
 
     @pytest.mark.req("W1")
     def test_ci_is_known_by_full_sha_of_a_pushed_commit(self, world: ForgeWorld) -> None:

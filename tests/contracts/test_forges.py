@@ -10,7 +10,7 @@ import pytest
 from damascus.domain.config import ForgeConfig
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha, sha
-from damascus.domain.ports import CiRun, Forge, Job, Push
+from damascus.domain.ports import CiRun, Forge, Job, Push, WantedJobs
 from damascus.engine.patience import patient
 from damascus.forges import Setup, make_forge
 from damascus.forges.gitea_server import GiteaServer
@@ -166,7 +166,7 @@ class TestLocal(ForgeContract):
     def test_a_job_past_its_time_has_failed(self, world: LocalWorld) -> None:
         job = world.job("cat /dev/zero > /dev/null", timeout=0.3)
         run = world.forge.ci(world.pushed("feat/S-1"), {"test": job})
-        assert run.jobs[0].state == "failure" and not run.green(["test"])
+        assert run.jobs[0].state == "failure" and not run.green(WantedJobs(("test",)))
 
     @pytest.mark.req("W1")
     def test_ci_of_a_commit_with_jobs_is_known_by_full_sha_too(self, world: LocalWorld) -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from damascus.domain.ports import CiJob, CiRun
+from damascus.domain.ports import CiJob, CiRun, WantedJobs
 from damascus.domain.verdict import Milestone
 from damascus.engine import milestones
 from damascus.engine.milestones import Refused, checked
@@ -47,22 +47,28 @@ def test_the_published_lines() -> None:
 
 @pytest.mark.req("W4", "W1")
 def test_done_proves_itself() -> None:
-    line = milestones.done_line("shop", ci("success", "success"), ["job0", "job1"])
+    line = milestones.done_line("shop", ci("success", "success"), WantedJobs(("job0", "job1")))
     assert line == "DONE: shop CI run #17 all green (job0 success, job1 success), mirror: not configured"
+
+
+@pytest.mark.req("W4", "W1")
+def test_done_names_what_was_optional_apart() -> None:
+    line = milestones.done_line("shop", ci("success", "failure"), WantedJobs(("job0",), frozenset({"job1"})))
+    assert line == "DONE: shop CI run #17 all green (job0 success; optional: job1 failure), mirror: not configured"
 
 
 @pytest.mark.req("W4", "W1")
 @pytest.mark.parametrize("state", ["failure", "cancelled", "skipped", "running", "waiting"])
 def test_done_is_refused_while_a_required_job_is_not_a_success(state: str) -> None:
     with pytest.raises(Refused, match="DONE needs"):
-        milestones.done_line("shop", ci("success", state), ["job0", "job1"])
+        milestones.done_line("shop", ci("success", state), WantedJobs(("job0",)))
 
 
 @pytest.mark.req("W4", "W1")
 def test_done_is_refused_without_run_id_jobs_mirror_or_a_named_job() -> None:
-    for bad, required in [(ci("success", run_id=""), ["job0"]), (ci(), ["job0"]), (ci(), []), (ci("success"), []),
-                          (ci("success"), ["job0", "missing"])]:  # fmt: skip
+    for bad, required in [(ci("success", run_id=""), ("job0",)), (ci(), ("job0",)), (ci(), ()),
+                          (ci("success"), ("job0", "missing"))]:  # fmt: skip
         with pytest.raises(Refused):
-            milestones.done_line("shop", bad, required)
+            milestones.done_line("shop", bad, WantedJobs(required))
     with pytest.raises(Refused):
-        milestones.done_line("shop", ci("success"), ["job0"], mirror="")
+        milestones.done_line("shop", ci("success"), WantedJobs(("job0",)), mirror="")

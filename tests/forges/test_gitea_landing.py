@@ -9,7 +9,7 @@ import pytest
 from damascus.domain.errors import DamascusError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiRun, Forge, HeadNeeded
+from damascus.domain.ports import CiRun, Forge, HeadNeeded, WantedJobs
 from damascus.engine.patience import patient
 from damascus.forges.gitea import GiteaForge
 from damascus.forges.gitea_server import GiteaServer
@@ -154,7 +154,7 @@ def test_a_job_skipped_on_the_branch_counts_by_its_run_on_main(world: GiteaWorld
     old, head = world.forge.main_tip(), world.pushed("feat/S-1", {".gitea/workflows/ci.yml": told})
     assert [job.state for job in world.finished_ci(head).jobs] == ["skipped"]
     world.forge.land(old, head)
-    eventually(lambda: world.forge.ci(head, {}).green(["mirror"]), 60, "the mirror job on main")
+    eventually(lambda: world.forge.ci(head, {}).green(WantedJobs(("mirror",))), 60, "the mirror job on main")
 
 
 def alone(jobs: dict[str, str]) -> dict[str, str]:
@@ -181,7 +181,7 @@ def test_a_red_job_is_asked_for_once_more_on_the_same_commit(world: GiteaWorld, 
     red = world.finished_ci(head)
     assert {job.name: job.state for job in red.jobs} == {"test": "failure", "lint": "success"}
     assert world.forge.rerun(red, ["test"])
-    green = eventually(lambda: world.forge.ci(head, {}).green(["test", "lint"]), 60, "the second run")
+    green = eventually(lambda: world.forge.ci(head, {}).green(WantedJobs(("test", "lint"))), 60, "the second run")
     assert green and not world.forge.rerun(red, ["no such job"])
 
 

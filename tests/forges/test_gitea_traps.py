@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiJob, CiRun
+from damascus.domain.ports import CiJob, CiRun, WantedJobs
 from damascus.forges.gitea_ci import Features, GiteaCi
 from tests.forges.scripted_gitea import PATH, Reply, ScriptedGitea, scripted
 
@@ -119,7 +119,7 @@ def test_forgejo_names_the_commit_otherwise_and_has_two_numbers(forge: ScriptedG
 @pytest.mark.parametrize("forge", [*BY_STATUS, *BY_RUNS], indirect=True)
 def test_pending_without_a_status_is_nothing_that_has_begun(forge: ScriptedGitea) -> None:
     found = look(forge)
-    assert found.jobs == [] and found.run_id == "" and not found.finished and not found.green(["test"])
+    assert found.jobs == [] and found.run_id == "" and not found.finished and not found.green(WantedJobs(("test",)))
 
 
 @pytest.mark.req("W1")
@@ -140,7 +140,9 @@ def test_without_the_runs_api_the_statuses_tell(forge: ScriptedGitea) -> None:
         "m (1)": "skipped",
         "ci/other/test": "failure",
     }
-    assert found.run_id == "7" and found.finished and found.green(["test"]) and not found.green(["m (1)"])
+    others = frozenset({"the lint", "m (1)", "ci/other/test"})
+    assert found.run_id == "7" and found.finished and found.green(WantedJobs(("test",), others))
+    assert not found.green(WantedJobs(("test",), others - {"m (1)"}))  # skipped is no success
 
 
 @pytest.mark.req("W1")
@@ -158,7 +160,7 @@ def test_a_red_status_beside_a_pending_one_is_not_the_end(forge: ScriptedGitea) 
 @pytest.mark.parametrize("forge", BY_STATUS, indirect=True)
 def test_a_cancelled_job_posts_a_failure(forge: ScriptedGitea) -> None:
     statuses(forge, status("/ test (push)", "failure", "Has been cancelled"), state="failure")
-    assert states(look(forge)) == {"test": "cancelled"} and not look(forge).green(["test"])
+    assert states(look(forge)) == {"test": "cancelled"} and not look(forge).green(WantedJobs(("test",)))
 
 
 @pytest.mark.req("W1")
@@ -229,7 +231,7 @@ def test_the_newest_run_of_a_workflow_event_and_branch_counts(forge: ScriptedGit
     runs(forge, run(3), run(2), run(1, ref="refs/heads/main"))
     for number, conclusion in ((103, "success"), (102, "cancelled"), (101, "success")):
         jobs(forge, number, ("test", "completed", conclusion))
-    assert look(forge).green(["test"]) and look(forge).run_id == "1,3"
+    assert look(forge).green(WantedJobs(("test",))) and look(forge).run_id == "1,3"
 
 
 @pytest.mark.req("W1")
@@ -249,7 +251,7 @@ def test_statuses_of_actions_are_not_counted_beside_their_jobs_but_others_are(fo
 def test_a_version_that_lacks_what_it_should_have_is_read_by_its_statuses() -> None:
     with scripted("development") as forge:
         statuses(forge, status("/ test (push)", "success", "Successful in 3s"))
-        assert look(forge).green(["test"])
+        assert look(forge).green(WantedJobs(("test",)))
 
 
 # ── logs, re-runs, versions ───────────────────────────────────────────────────────────────────────────

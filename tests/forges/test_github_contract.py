@@ -10,7 +10,7 @@ from damascus.domain.config import ForgeConfig
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiRun, Forge, Pull, Push, Stale
+from damascus.domain.ports import CiRun, Forge, Pull, Push, Stale, WantedJobs
 from damascus.engine.patience import patient
 from damascus.forges import Setup, make_forge
 from damascus.forges.github import USER, GithubForge
@@ -162,7 +162,7 @@ class TestGithub(ForgeContract):
         assert {job.name: job.state for job in run.jobs} == {"flaky": "failure", "solid": "success"}
         assert world.another_worker().rerun(run, ["flaky"])
         again = world.finished_ci(head)
-        assert again.green(["flaky", "solid"]) and again.run_id == run.run_id
+        assert again.green(WantedJobs(("flaky", "solid"))) and again.run_id == run.run_id
 
     # ── answers that get lost after their effect ──────────────────────────────────────────────────────
 

@@ -4,7 +4,7 @@ import pytest
 
 from damascus.domain.errors import DamascusError, TransientError, UsageError
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiJob, CiRun, Pull
+from damascus.domain.ports import CiJob, CiRun, Pull, WantedJobs
 from damascus.forges.address import Address
 from damascus.forges.github_api import Forbidden, api_root
 from damascus.forges.github_ci import GithubCi
@@ -122,7 +122,7 @@ def test_check_runs_and_statuses_are_both_read() -> None:
         run = ci(github)
     assert (run.sha, run.run_id, run.finished, run.provisional) == (SHA, "29679449", True, False)
     assert states(run) == {"test": "success", "lint": "success", "ci/jenkins": "success"}
-    assert run.green(["test", "lint", "ci/jenkins"]) and not run.green(["test", "absent"])
+    assert run.green(WantedJobs(("test", "lint", "ci/jenkins"))) and not run.green(WantedJobs(("test", "absent")))
     assert [job.id for job in run.jobs] == ["job:399444496", "job:399444497", ""]
 
 

@@ -54,6 +54,11 @@ def answer(
         people.close(db, project.row.id, issue, text)
         say(f"{story} is cancelled. What an agent wrote is kept: damascus rescue list {story}")
         next_step("damascus inbox")
+    elif text == recovery.USE_SPEC and text in issue["options"]:
+        acted = people.use_spec(db, project.row.id, story)
+        people.close(db, project.row.id, issue, text)
+        say(f"{story} goes on with the spec exactly as the question showed it.")
+        next_step(f"damascus run, or if one runs: damascus why {story}")
     elif text == recovery.LOOK_AGAIN:
         acted = people.look_again(db, project.row.id, story)
         people.close(db, project.row.id, issue, text)

@@ -16,6 +16,11 @@ def one_line(text: object) -> str:
     return " ".join(plain(text).split())
 
 
+def asked(question: str) -> str:
+    """A question in one line; of one that shows a whole text, the question itself (the inbox shows the text)."""
+    return one_line(question if len(question) < 600 else question.partition("\n")[0])
+
+
 def duration(seconds: float) -> str:
     """`0.6 s`, `45 s`, `3 min`, `2 h`, `5 d`."""
     if seconds < 9.95:

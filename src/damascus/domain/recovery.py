@@ -17,6 +17,8 @@ RETRY = "retry"
 CANCEL = "cancel the story"
 LOOK_AGAIN = "look at CI again"
 """The same run goes on: no agent is sent, nothing is charged."""
+USE_SPEC = "use it"
+"""The refined spec becomes the story's, exactly as the question shows it."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
     f"raise the {whose}'s budget of {unit} to the number you add": (whose, unit)

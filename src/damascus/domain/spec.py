@@ -77,7 +77,7 @@ def decode(raw: bytes, name: str) -> str:
 @lru_cache(maxsize=64)
 def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Spec:
     """Parse a spec file. Strict unless `rough`, which needs only story and title."""
-    front, body = _split(decode(raw, name), name)
+    front, body = split(decode(raw, name), name)
     unknown = sorted(set(front) - KEYS)
     if unknown:
         raise UsageError(f"{name} has the unknown key {unknown[0]!r}. Known: {', '.join(sorted(KEYS))} (docs/spec.md).")
@@ -90,7 +90,7 @@ def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Sp
     return spec
 
 
-def _split(text: str, name: str) -> tuple[dict[str, Any], str]:
+def split(text: str, name: str) -> tuple[dict[str, Any], str]:
     import yaml
 
     match = re.match(r"---\n(.*?)\n---\s*(?:\n|$)(.*)", text, re.DOTALL)
@@ -186,14 +186,15 @@ def _storable(text: str, key: str, name: str) -> str:
     return text
 
 
-def section(body: str, heading: str) -> str:
+def section(body: str, heading: str, level: str = "##") -> str:
     """The text below a `## heading`, up to the next heading of the same or a higher level."""
-    pattern = rf"^##[ \t]+{re.escape(heading)}[ \t]*\n(.*?)(?=^##?[ \t]+\S|\Z)"
-    match = re.search(pattern, _without_fenced_headings(body), re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    words = r"[ \t]+".join(re.escape(word) for word in heading.split())
+    pattern = rf"^{level}[ \t]+{words}[ \t]*\n(.*?)(?=^##?[ \t]+\S|\Z)"
+    match = re.search(pattern, without_fenced_headings(body), re.MULTILINE | re.DOTALL | re.IGNORECASE)
     return match.group(1).replace("\x01", "#").strip() if match else ""
 
 
-def _without_fenced_headings(body: str) -> str:
+def without_fenced_headings(body: str) -> str:
     """A `# comment` inside a fenced block is no heading: hide it while looking for headings."""
     lines, inside = [], False
     for line in body.split("\n"):

@@ -19,7 +19,7 @@ from damascus.domain.ports import CiRun
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine.phases.candidate import Fresh, Rebase, conflict, prove, rebased
-from damascus.engine.phases.ci import ci_jobs
+from damascus.engine.phases.ci import ci_jobs, project_jobs, wanted_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.run import Run
 from damascus.store import merge_queue
@@ -157,12 +157,14 @@ def _blamed(run: Run, spec: Spec, mine: Entry, tested: Outcome) -> Outcome:
 
 def _red_on_main(run: Run, spec: Spec, mine: Entry) -> list[str]:
     """The jobs that failed, as far as they fail without the story too. A Test Command says nothing about main."""
-    if run.tools.forge.runs_ci and not run.tools.read_config(mine.base).ci.jobs:
-        return []
     here = run.result("ci", CiRun, mine.commit)
-    red = {job.name for job in here.jobs if job.state == "failure"} if here else set()
-    there = {name: job for name, job in ci_jobs(run, spec, mine.base, mine.base).items() if name in red}
-    main = run.tools.forge.ci(mine.base, there)
+    wanted = wanted_jobs(run, mine.base)
+    red = {job.name for job in here.judged(wanted) if job.state == "failure"} if here else set()
+    ran, there = ci_jobs(run, spec, mine.commit, mine.base), project_jobs(run, mine.base)
+    same = {name: job for name, job in there.items() if name in red and ran[name].command == job.command}
+    if run.tools.forge.runs_ci and not same:
+        return []
+    main = run.tools.forge.ci(mine.base, same)
     return [job.name for job in main.jobs if job.name in red and job.state == "failure"]
 
 

@@ -5,7 +5,7 @@ the resumption after a restart, which is logged as such.
 """
 
 from damascus.domain.ids import short
-from damascus.domain.ports import CiRun
+from damascus.domain.ports import CiRun, WantedJobs
 from damascus.domain.verdict import Milestone
 
 MOVES: dict[Milestone | None, frozenset[Milestone]] = {
@@ -56,16 +56,19 @@ def working_line(what: str) -> str:
 
 
 def blocked_line(reason: str, who: str) -> str:
-    return f"BLOCKED: {reason} - {who} must act"
+    return f"BLOCKED: {reason.partition(chr(10))[0]} - {who} must act"
 
 
 def terminated_line(reason: str) -> str:
     return f"TERMINATED: {reason}"
 
 
-def done_line(repo: str, ci: CiRun, required: list[str], mirror: str = "not configured") -> str:
+def done_line(repo: str, ci: CiRun, wanted: WantedJobs, mirror: str = "not configured") -> str:
     """A DONE without run id, all jobs' states and the mirror's state is refused (W4)."""
-    if not ci.run_id or not ci.jobs or not ci.green(required) or not mirror:
-        raise Refused(f"DONE needs a run id, every required job green and the mirror's state; got {ci.model_dump()}")
-    jobs = ", ".join(f"{job.name} {job.state}" for job in ci.jobs)
-    return f"DONE: {repo} CI run #{ci.run_id} all green ({jobs}), mirror: {mirror}"
+    if not ci.run_id or not ci.jobs or not ci.green(wanted) or not mirror:
+        raise Refused(f"DONE needs a run id, every job green and the mirror's state; got {ci.model_dump()}")
+    jobs = ", ".join(f"{job.name} {job.state}" for job in ci.judged(wanted))
+    rest = ", ".join(f"{job.name} {job.state}" for job in ci.jobs if wanted.may_be(job))
+    return (
+        f"DONE: {repo} CI run #{ci.run_id} all green ({jobs}{f'; optional: {rest}' if rest else ''}), mirror: {mirror}"
+    )

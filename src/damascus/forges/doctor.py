@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from damascus.domain.check import Check
 from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError, TransientError
+from damascus.domain.ports import WantedJobs
 from damascus.forges.http import Api
 from damascus.forges.workflows import WorkflowJob, Workflows, read_workflows
 
@@ -37,7 +38,7 @@ class Patient:
 
     @property
     def required(self) -> list[str]:
-        return list(self.config.ci.required) or list(self.config.ci.jobs) or ["test"]
+        return list(WantedJobs.of(self.config.ci).required)
 
     def asked(self, path: str, **params: str | int) -> Any | None:
         """None where it is not there, or not ours to see."""

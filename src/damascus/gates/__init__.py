@@ -9,13 +9,14 @@ from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
 from damascus.gates.secrets import Secrets
+from damascus.gates.suite import SuiteGate
 from damascus.gates.tests import Tests
 from damascus.gates.weakened_tests import WeakenedTests
 from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
-AFTER_REBASE = ("tests", "requirements", "commands", "acceptance")
+AFTER_REBASE = ("tests", "requirements", "suite", "commands", "acceptance")
 BESIDE: tuple[str, ...] = ()
 
 
@@ -36,6 +37,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
+        SuiteGate(runner, mirror),
         Commands(runner),
         Acceptance(runner),
     )

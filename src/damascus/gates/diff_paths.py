@@ -38,7 +38,7 @@ def _belongs_to_tests(candidate: Candidate, file: ChangedFile) -> bool:
 
 def _commands(candidate: Candidate) -> list[str]:
     own = [*candidate.config.gates.commands.values(), *candidate.config.ci.jobs.values()]
-    return [candidate.spec.test_command, *own]
+    return [candidate.spec.test_command, candidate.config.test.command, *own]
 
 
 def executes(command: str, path: str) -> bool:

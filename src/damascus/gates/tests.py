@@ -54,16 +54,16 @@ class Tests:
         return Finding(gate=self.name, verdict=Verdict.NOT_RED, message=message)
 
 
-def why_not_green(candidate: Candidate, run: TestRun) -> str | None:
+def why_not_green(candidate: Candidate, run: TestRun, what: str = "the Test Command") -> str | None:
     if run.timed_out:
-        return f"the Test Command did not end within {candidate.config.test.timeout_seconds:g} s"
+        return f"{what} did not end within {candidate.config.test.timeout_seconds:g} s"
     if run.exit_code == 0 and _left_no_report(candidate, run):
-        return "the Test Command exited 0 but its runner left no report: it was ended before its end"
+        return f"{what} exited 0 but its runner left no report: it was ended before its end"
     if run.counted and run.passed == 0 and run.failed == 0:
         return f"no test ran ({run.skipped} skipped, exit {run.exit_code})"
     if not run.green:
         count = f"{run.failed} failed, {run.passed} passed" if run.counted else "not counted"
-        return f"the Test Command failed: exit {run.exit_code}, tests {count}"
+        return f"{what} failed: exit {run.exit_code}, tests {count}"
     return None
 
 

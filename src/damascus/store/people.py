@@ -78,6 +78,23 @@ def look_again(db: Database, project: int, story: str) -> Acted:
     return db.run(work)
 
 
+def use_spec(db: Database, project: int, story: str) -> Acted:
+    """The refined spec of the blocked run is the person's word now, known by its hash: that text and no other."""
+
+    def work(c: Connection) -> Acted:
+        row = _locked(c, project, story)
+        params = {"id": row["id"], "run": row["run_no"], "fence": row["fence"], "slack": SLACK[row["priority"]]}
+        found = c.execute(sql("use_spec"), params).fetchone() if row["phase"] == "blocked" else None
+        if found is None:
+            raise DamascusError(f"{row['story_id']} has no refined spec that waits for your word. See: damascus inbox")
+        c.execute(sql("close_issues"), {"item": row["id"], "answer": recovery.USE_SPEC})
+        told = ("spec.approved", {"spec": found["spec"]})
+        write_events(c, project, row["id"], (told, _moved(row, row["resume_phase"])))
+        return Acted(row["story_id"], row["resume_phase"], was_leased=False)
+
+    return db.run(work)
+
+
 def answer(db: Database, project: int, issue: int, text: str) -> tuple[Row, str]:
     """Record an answer; the issue's row and the chosen text."""
     row = db.one("issue", project=project, issue=issue)

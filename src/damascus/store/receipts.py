@@ -41,7 +41,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "ci": _last(steps, "ci"),
         "landing": _landing(db, row.id, steps),
         "confinement": (confinement := _confinement(steps)),
-        "unverified": _unverified(gates, row.phase, confinement),
+        "unverified": sorted({*_unverified(gates, row.phase, confinement), *_waved_through(steps), *_spec(db, row.id)}),
         "steps": [_step(step) for step in steps],
     }
 
@@ -84,6 +84,18 @@ def _unverified(gates: list[dict[str, Any]], phase: str, confinement: dict[str, 
         names.add("landing: not on main")
     unconfined = {f"confinement: {step} ran unconfined" for step, level in confinement.items() if level == UNCONFINED}
     return sorted(names | unconfined)
+
+
+def _spec(db: Database, item: int) -> list[str]:
+    """A spec that an agent completed and no person has seen ([agent] refiner_approval)."""
+    found = db.one("view_refined", item=item)
+    return ["the spec: refined by an agent, approved by nobody"] if found and found["by_nobody"] else []
+
+
+def _waved_through(steps: list[Row]) -> list[str]:
+    """Optional CI jobs that were no success."""
+    ci = _last(steps, "ci")
+    return list(ci.get("unverified", [])) if isinstance(ci, dict) else []
 
 
 def _step(step: Row) -> dict[str, Any]:

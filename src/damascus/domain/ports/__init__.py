@@ -27,6 +27,7 @@ from damascus.domain.ports.forges import (
     Push,
     RemoteRefs,
     Stale,
+    WantedJobs,
 )
 from damascus.domain.ports.gates import (
     Candidate,
@@ -70,6 +71,7 @@ __all__ = [
     "Stale",
     "TestRun",
     "Usage",
+    "WantedJobs",
     "Watch",
     "WriteDecision",
     "Writes",

@@ -6,8 +6,11 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, Field
 
+from damascus.domain.config import Ci
 from damascus.domain.ids import Sha
 from damascus.domain.ports.gates import ChangedFile, Job
+
+AT_WORK = ("running", "waiting")
 
 
 class Pull(BaseModel):
@@ -36,6 +39,31 @@ class CiJob(BaseModel):
     """The forge's own name for it, by which its log is asked for."""
 
 
+@dataclass(frozen=True)
+class WantedJobs:
+    """Every job that CI shows must be a success (W1). `required` must be there besides, `optional` may be anything.
+
+    `mirror` mirrors main and is judged there (W5): on a story's commit it may be skipped.
+    """
+
+    required: tuple[str, ...]
+    optional: frozenset[str] = frozenset()
+    mirror: str = ""
+
+    @classmethod
+    def of(cls, ci: Ci) -> "WantedJobs":
+        """Who names a job as required and as optional wants it: required holds. A default gives way."""
+        optional = frozenset(ci.optional) - frozenset(ci.required)
+        required = ci.required or [name for name in ci.jobs or ["test"] if name not in optional]
+        return cls(tuple(required), optional, ci.mirror_job)
+
+    def may_be(self, job: "CiJob") -> bool:
+        """Does nothing depend on how this one ended?"""
+        return job.name in self.optional or (
+            job.name == self.mirror and job.state == "skipped" and job.name not in self.required
+        )
+
+
 class CiRun(BaseModel):
     """All jobs of one pushed commit, known by its full SHA."""
 
@@ -44,14 +72,30 @@ class CiRun(BaseModel):
     jobs: list[CiJob] = Field(default_factory=list)
     provisional: bool = False
     """Not known by its SHA but by repository and time (W6): it may be awaited, it proves nothing."""
+    unverified: list[str] = Field(default_factory=list)
+    """By name: optional jobs that were no success when the run was judged."""
 
     @property
     def finished(self) -> bool:
-        return bool(self.jobs) and all(job.state not in ("running", "waiting") for job in self.jobs)
+        return bool(self.jobs) and all(job.state not in AT_WORK for job in self.jobs)
 
-    def green(self, required: list[str]) -> bool:
-        states = {job.name: job.state for job in self.jobs}
-        return bool(required) and not self.provisional and all(states.get(name) == "success" for name in required)
+    def ended(self, wanted: WantedJobs) -> bool:
+        """An optional job that no runner ever takes holds nobody."""
+        return bool(self.jobs) and all(job.state not in AT_WORK for job in self.judged(wanted))
+
+    def judged(self, wanted: WantedJobs) -> list[CiJob]:
+        return [job for job in self.jobs if not wanted.may_be(job)]
+
+    def green(self, wanted: WantedJobs) -> bool:
+        """Every job that is shown, and every one that must be there; nothing shown is not green."""
+        states = {job.name: job.state for job in self.judged(wanted)}
+        there = bool(states) and all(name in states for name in wanted.required)
+        return there and not self.provisional and all(state == "success" for state in states.values())
+
+    def waved_through(self, wanted: WantedJobs) -> list[str]:
+        """By name, what may be anything and is no success."""
+        left = [job for job in self.jobs if job.name in wanted.optional and job.state != "success"]
+        return [f"CI job {job.name}: optional, {job.state}" for job in left]
 
 
 @dataclass(frozen=True)

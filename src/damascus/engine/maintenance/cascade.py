@@ -11,12 +11,13 @@ repository needs another, a look at the database is all this costs.
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 
 from damascus.domain import breakage
 from damascus.domain.errors import UsageError
 from damascus.domain.graph import Declared, Graph
 from damascus.domain.ids import Sha, short
-from damascus.domain.ports import CiRun, Job
+from damascus.domain.ports import CiRun, Job, WantedJobs
 from damascus.engine.maintenance.bisection import Search
 from damascus.engine.sending import passed_on
 from damascus.engine.tools import Tools
@@ -130,11 +131,14 @@ class Cascade:
             since = self._since.setdefault(f"{tools.project.repo_id} {ci.sha}", time.monotonic())
             waits = not tools.forge.runs_ci and time.monotonic() - since < config.no_run_seconds
             return ("pending", "no run has begun yet") if waits else (None, "no CI")
-        if not ci.finished:
+        wanted = replace(WantedJobs.of(config), optional=frozenset({*config.optional, config.mirror_job}))
+        if not config.required and not config.jobs:
+            wanted = replace(wanted, required=())
+        if not ci.ended(wanted):
             return "pending", "CI runs"
-        if ci.green(list(config.required or config.jobs or [job.name for job in ci.jobs])):
+        if ci.green(wanted):
             return "green", "all green"
-        told = ", ".join(f"{job.name} {job.state}" for job in ci.jobs if job.state != "success")
+        told = ", ".join(f"{job.name} {job.state}" for job in ci.judged(wanted) if job.state != "success")
         return "red", told or "a job is missing"
 
     # ── red ───────────────────────────────────────────────────────────────────────────────────────────

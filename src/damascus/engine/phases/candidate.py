@@ -21,7 +21,7 @@ from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
-from damascus.engine.phases.ci import await_ci, required_jobs
+from damascus.engine.phases.ci import await_ci, wanted_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
@@ -224,7 +224,7 @@ def _pushed_events(run: Run, done: Pushed, branch: str) -> tuple[Event, ...]:
         return ()
     line = milestones.pushed_line(run.tools.project.repo, done.commit, run.tools.forge.run_id(Sha(done.commit)))
     body: dict[str, object] = {"commit": done.commit, "branch": branch}
-    jobs = len(required_jobs(run, run.tools.mirror.parent(Sha(done.commit))))
+    jobs = len(wanted_jobs(run, run.tools.mirror.parent(Sha(done.commit))).required)
     return (("build.pushed", body), *run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs))
 
 

@@ -9,22 +9,29 @@ has not ended: after a restart, and after every wait, CI is asked. A new push is
 
 from typing import Any
 
+from damascus.domain.config import Config
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Outcome
 from damascus.domain.policy import Event
-from damascus.domain.ports import CiRun, Job
+from damascus.domain.ports import CiRun, Job, WantedJobs
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone
 from damascus.engine import milestones
+from damascus.engine.judging import Judged
 from damascus.engine.phases import ci_patience
 from damascus.engine.phases.ci_flaky import tell_flaky
 from damascus.engine.phases.ci_red import after_red
-from damascus.engine.phases.ci_round import PushAgain, Round, required_jobs
+from damascus.engine.phases.ci_round import PushAgain, Round, wanted_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.run import Run
 from damascus.engine.sending import passed_on
+from damascus.stacks.suite import RED_TOO, Suite, suite_of
 
-__all__ = ["await_ci", "ci_jobs", "required_jobs"]
+__all__ = ["await_ci", "ci_jobs", "project_jobs", "wanted_jobs"]
+
+TEST = "test"
+STORY = "story"
+"""The default jobs: the project's own suite, and beside it the story's Test Command."""
 
 
 def await_ci(
@@ -40,7 +47,7 @@ def await_ci(
         ci = _look(run, spec, turn)
         if isinstance(ci, Outcome):
             return ci
-        if ci.green(required_jobs(run, onto)):
+        if ci.green(wanted_jobs(run, onto)):
             tell_flaky(run, turn, ci)
             return ci
         following = after_red(run, made, turn, ci, push)
@@ -50,9 +57,37 @@ def await_ci(
 
 
 def ci_jobs(run: Run, spec: Spec, commit: Sha, onto: Sha) -> dict[str, Job]:
-    """The jobs are named by the base commit's config: no agent can drop one (W1)."""
+    """The jobs are named by the base commit's config: no agent can drop one (W1).
+
+    A suite that is red on the base too is no job: the gate `suite` has said which of its tests count, and which not.
+    """
     config = run.tools.read_config(onto)
-    commands = config.ci.jobs or {"test": spec.test_command}
+    suite = _suite(run, config, onto)
+    if config.ci.jobs or not suite.command or not _suite_passed(run, commit):
+        return _made(run, config, commit, config.ci.jobs or {TEST: spec.test_command})
+    own = {} if suite.command == spec.test_command else {STORY: spec.test_command}
+    return _made(run, config, commit, {TEST: suite.command, **own})
+
+
+def project_jobs(run: Run, commit: Sha) -> dict[str, Job]:
+    """What says something about main itself: no story's Test Command does."""
+    config = run.tools.read_config(commit)
+    suite = _suite(run, config, commit)
+    return _made(run, config, commit, config.ci.jobs or ({TEST: suite.command} if suite.command else {}))
+
+
+def _suite(run: Run, config: Config, onto: Sha) -> Suite:
+    mirror = run.tools.mirror
+    return suite_of(config.test, mirror.listing(onto).files, lambda path: mirror.read(onto, path))
+
+
+def _suite_passed(run: Run, commit: Sha) -> bool:
+    judged = run.result("verify", Judged, commit)
+    suite = judged.of("suite") if judged else None
+    return suite is not None and not suite.findings and not any(RED_TOO in name for name in suite.unverified)
+
+
+def _made(run: Run, config: Config, commit: Sha, commands: dict[str, str]) -> dict[str, Job]:
     tree = run.tools.mirror.tree(commit)
     limit, env = config.test.timeout_seconds, passed_on(config.workspace.env)
     return {
@@ -68,24 +103,30 @@ def _look(run: Run, spec: Spec, turn: Round) -> CiRun | Outcome:
         return known
     run.now = "ci"
     seen = run.tools.forge.ci(turn.commit, ci_jobs(run, spec, turn.commit, turn.onto))
-    patience = _patience(run, turn, seen)
-    return patience or run.local("ci", CiRun, lambda: seen, turn.key, lambda: _finished(run, turn, seen))
+    wanted = wanted_jobs(run, turn.onto)
+    patience = _patience(run, turn, seen, wanted)
+    told = seen.model_copy(update={"unverified": seen.waved_through(wanted)})
+    return patience or run.local("ci", CiRun, lambda: told, turn.key, lambda: _finished(run, turn, told))
 
 
-def _patience(run: Run, turn: Round, seen: CiRun) -> Outcome | None:
+def _patience(run: Run, turn: Round, seen: CiRun, wanted: WantedJobs) -> Outcome | None:
     """What there is to wait for, or to ask about; None for a run that has ended and can be judged."""
     if run.tools.forge.runs_ci:
-        if not seen.finished:
+        if not seen.ended(wanted):
             return ci_patience.waits(run, turn)
-        return ci_patience.lacking(run, turn, seen, required_jobs(run, turn.onto))
+        return ci_patience.lacking(run, turn, seen, wanted)
     if not seen.jobs:
         return ci_patience.nothing_begun(run, turn)
     _report_run(run, turn, seen)
-    if not seen.finished:
-        return ci_patience.unfinished(run, turn, seen)
+    if not seen.ended(wanted):
+        return ci_patience.unfinished(run, turn, seen, wanted)
     if seen.provisional:
         return ci_patience.unproved(run, turn, seen)
-    return ci_patience.just_asked(run, turn) or ci_patience.lacking(run, turn, seen, required_jobs(run, turn.onto))
+    return (
+        ci_patience.just_asked(run, turn)
+        or ci_patience.just_ended(run, turn, seen)
+        or ci_patience.lacking(run, turn, seen, wanted)
+    )
 
 
 def _report_run(run: Run, turn: Round, seen: CiRun) -> None:
@@ -104,11 +145,11 @@ def _report_run(run: Run, turn: Round, seen: CiRun) -> None:
 def _finished(run: Run, turn: Round, ci: CiRun) -> tuple[Event, ...]:
     body: dict[str, Any] = {"run": ci.run_id, "jobs": {job.name: job.state for job in ci.jobs}, "commit": ci.sha}
     body |= {"again": len(turn.earlier)} if turn.earlier else {}
-    required = required_jobs(run, turn.onto)
-    if not ci.green(required):
+    wanted = wanted_jobs(run, turn.onto)
+    if not ci.green(wanted):
         return (("ci.finished", body),)
     config = run.tools.read_config(turn.onto).ci
     mirror = f"{config.mirror_job} awaited on {run.tools.target}" if config.mirror_job else "not configured"
-    line = milestones.done_line(run.tools.project.repo, ci, required, mirror)
+    line = milestones.done_line(run.tools.project.repo, ci, wanted, mirror)
     passed = sum(job.state == "success" for job in ci.jobs)
     return (("ci.finished", body), *run.reach(Milestone.DONE, line, jobs_passed=passed, total_jobs=len(ci.jobs)))

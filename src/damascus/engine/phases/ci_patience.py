@@ -12,7 +12,8 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import short
 from damascus.domain.outcome import NeedsPerson, Outcome, Wait
 from damascus.domain.policy import RETRY_OPTIONS
-from damascus.domain.ports import CiRun
+from damascus.domain.ports import CiRun, WantedJobs
+from damascus.domain.ports.forges import AT_WORK
 from damascus.domain.recovery import CANCEL, LOOK_AGAIN
 from damascus.engine.phases.ci_round import Asked, Round
 from damascus.engine.run import Run
@@ -78,11 +79,12 @@ def nothing_begun(run: Run, turn: Round) -> Outcome:
     )
 
 
-def unfinished(run: Run, turn: Round, seen: CiRun) -> Outcome:
+def unfinished(run: Run, turn: Round, seen: CiRun, wanted: WantedJobs) -> Outcome:
     """A job may wait for another that runs, and a run may take long as long as jobs end."""
-    running = [job.name for job in seen.jobs if job.state == "running"]
-    queued = [job.name for job in seen.jobs if job.state == "waiting"]
-    ended = len(seen.jobs) - len(running) - len(queued)
+    judged = seen.judged(wanted)
+    running = [job.name for job in judged if job.state == "running"]
+    queued = [job.name for job in judged if job.state == "waiting"]
+    ended = len(judged) - len(running) - len(queued)
     ci, which = settings(run, turn), f"of CI run #{seen.run_id} ({short(turn.commit)})"
     if running:
         if not longer_than(run, f"{turn.key} running {ended}", ci.running_seconds):
@@ -108,6 +110,16 @@ def just_asked(run: Run, turn: Round) -> Wait | None:
     return waits(run, turn, "CI runs again") if database_clock(run.tools.db) < asked.at + look else None
 
 
+def just_ended(run: Run, turn: Round, seen: CiRun) -> Wait | None:
+    """Optional jobs are at work, all others have ended. A forge may show a job only when it begins: it is given one
+    more look."""
+    look = settings(run, turn).look_seconds
+    ended = sum(job.state not in AT_WORK for job in seen.jobs)
+    if seen.finished or longer_than(run, f"{turn.key} rest {ended}", look):
+        return None
+    return waits(run, turn, "only optional CI jobs are at work")
+
+
 # ── finished, and yet no proof ────────────────────────────────────────────────────────────────────────
 
 
@@ -122,27 +134,30 @@ def unproved(run: Run, turn: Round, seen: CiRun) -> Outcome:
     )
 
 
-def lacking(run: Run, turn: Round, seen: CiRun, required: list[str]) -> Outcome | None:
-    """A required job that is missing or skipped though nothing failed is not green, and nobody's fault."""
-    states = {job.name: job.state for job in seen.jobs}
-    absent = [name for name in required if states.get(name, "missing") in ("missing", "skipped")]
+def lacking(run: Run, turn: Round, seen: CiRun, wanted: WantedJobs) -> Outcome | None:
+    """A job that is skipped, or required and missing, though nothing failed is not green, and nobody's fault."""
+    states = {job.name: job.state for job in seen.judged(wanted)}
+    missing = [name for name in wanted.required if name not in states]
+    absent = [*missing, *(name for name, state in states.items() if state == "skipped")]
     if not absent or any(state in ("failure", "cancelled") for state in states.values()):
         return None
     limit = settings(run, turn).no_run_seconds
     if not run.tools.forge.runs_ci and not longer_than(run, f"{turn.key} lacking", limit):
         return waits(run, turn, f"the CI job {absent[0]} has not begun")
     what = "skipped" if absent[0] in states else "missing"
+    shown = ", ".join(sorted(job.name for job in seen.jobs)) or "none"
     return ask(
-        f"The CI job {absent[0]} is {what} in run #{seen.run_id} of {short(turn.commit)} (its jobs: "
-        f"{', '.join(sorted(states)) or 'none'}), so it can't be green. {_named_by(run, turn)} Correct that or the "
-        "workflow.",
+        f"The CI job {absent[0]} is {what} in run #{seen.run_id} of {short(turn.commit)} (its jobs: {shown}), so it "
+        f"can't be green. {_named_by(run, turn, absent[0], wanted)} Correct that or the workflow.",
         on_main=True,
     )
 
 
-def _named_by(run: Run, turn: Round) -> str:
+def _named_by(run: Run, turn: Round, name: str, wanted: WantedJobs) -> str:
     ci = settings(run, turn)
     where = f"damascus.toml on {run.tools.target}"
+    if name not in wanted.required:
+        return f"Every job must be a success, but those that [ci] optional in {where} names; it names others."
     if ci.required:
         return f"It is named under [ci] required in {where}."
     if ci.jobs:

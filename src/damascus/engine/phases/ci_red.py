@@ -13,12 +13,12 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected, Wait
 from damascus.domain.policy import RETRY_OPTIONS, Event
-from damascus.domain.ports import CiJob, CiRun
+from damascus.domain.ports import CiJob, CiRun, WantedJobs
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine import milestones
 from damascus.engine.phases.ci_patience import ask, longer_than, settings, waits
-from damascus.engine.phases.ci_round import Asked, PushAgain, Round, required_jobs
+from damascus.engine.phases.ci_round import Asked, PushAgain, Round, wanted_jobs
 from damascus.engine.phases.implement import Made
 from damascus.engine.run import Run
 from damascus.store import flaky
@@ -77,7 +77,7 @@ def _diagnose(run: Run, turn: Round, ci: CiRun) -> Diagnosis | Wait:
     if known is not None:
         return known
     run.now = "diagnose"
-    red = _red_jobs(ci, required_jobs(run, turn.onto))
+    red = _red_jobs(ci, wanted_jobs(run, turn.onto))
     logs = [run.tools.forge.ci_log(ci, job) for job in red]
     late = [job.name for job, log in zip(red, logs, strict=True) if not log and job.state == "failure"]
     if late and not run.tools.forge.runs_ci and not longer_than(run, f"{turn.key} no log", LOG_PATIENCE):
@@ -87,10 +87,10 @@ def _diagnose(run: Run, turn: Round, ci: CiRun) -> Diagnosis | Wait:
     return run.local("diagnose", Diagnosis, lambda: Diagnosis(failures=failures), turn.key)
 
 
-def _red_jobs(ci: CiRun, required: list[str]) -> list[CiJob]:
-    """The required ones; another's failure counts where it kept a required one from running."""
-    red = [job for job in ci.jobs if job.state in ("failure", "cancelled")]
-    return [job for job in red if job.name in required] or red
+def _red_jobs(ci: CiRun, wanted: WantedJobs) -> list[CiJob]:
+    """All that count, those that the project names first."""
+    red = [job for job in ci.judged(wanted) if job.state in ("failure", "cancelled")]
+    return sorted(red, key=lambda job: job.name not in wanted.required)
 
 
 def _failure(run: Run, turn: Round, job: CiJob, log: str, room: int) -> CiFailure:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from damascus.domain.ci_failure import Why
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Outcome
+from damascus.domain.ports import WantedJobs
 from damascus.engine.run import Run
 
 PushAgain = Callable[[Sha], Outcome | None]
@@ -45,7 +46,6 @@ class Asked(BaseModel):
     at: datetime
 
 
-def required_jobs(run: Run, onto: Sha) -> list[str]:
+def wanted_jobs(run: Run, onto: Sha) -> WantedJobs:
     """Named by the base commit's config (W1)."""
-    ci = run.tools.read_config(onto).ci
-    return list(ci.required or ci.jobs or ["test"])
+    return WantedJobs.of(run.tools.read_config(onto).ci)

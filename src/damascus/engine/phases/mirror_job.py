@@ -18,7 +18,7 @@ from damascus.domain.ports import CiJob, CiRun, Job, Stale
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Milestone
 from damascus.engine import milestones
-from damascus.engine.phases.ci import ci_jobs, required_jobs
+from damascus.engine.phases.ci import ci_jobs, project_jobs, wanted_jobs
 from damascus.engine.phases.ci_patience import ask, longer_than
 from damascus.engine.run import Run
 from damascus.store.evidence import latest
@@ -101,7 +101,8 @@ def _jobs(run: Run, commit: Sha, name: str) -> dict[str, Job]:
     if not run.tools.forge.runs_ci:
         return {}
     spec = parse_spec(run.item.spec, run.item.spec_path)
-    return {key: job for key, job in ci_jobs(run, spec, commit, commit).items() if key == name}
+    jobs = project_jobs(run, commit) or ci_jobs(run, spec, commit, commit)
+    return {key: job for key, job in jobs.items() if key == name}
 
 
 # ── not a success ─────────────────────────────────────────────────────────────────────────────────────
@@ -242,6 +243,6 @@ def _told(run: Run, merged: Sha, done: Mirrored) -> tuple[Event, ...]:
     proof = latest(run.tools.db, run.item.id, "ci")
     if run.milestone != Milestone.DONE or proof is None:
         return (told,)
-    required = required_jobs(run, run.item.base_commit or merged)
-    line = milestones.done_line(run.tools.project.repo, CiRun.model_validate(proof), required, done.state)
+    wanted = wanted_jobs(run, run.item.base_commit or merged)
+    line = milestones.done_line(run.tools.project.repo, CiRun.model_validate(proof), wanted, done.state)
     return (told, *run.reach(Milestone.DONE, line))

@@ -2,11 +2,13 @@
 
 from pydantic import BaseModel
 
+from damascus.domain import recovery
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
 from damascus.domain.ports import Usage
+from damascus.domain.refined import changed_by_refiner, marked
 from damascus.domain.roles import REFINER
 from damascus.domain.spec import Spec, digest, parse_spec
 from damascus.domain.verdict import Phase, Verdict
@@ -19,7 +21,18 @@ from damascus.engine.spending import Purse, Refused
 from damascus.engine.writing import pipeline
 from damascus.store.queueing import spans
 
-SPEC_LIMIT = 1_000_000
+SPEC_LIMIT = 100_000
+"""What is longer is no spec that a person reads before they approve it."""
+
+
+EDIT_OR_CANCEL = ("edit the spec and add it again", "cancel the story")
+APPROVED = "approved"
+
+
+class Approved(BaseModel):
+    """A person's word for one refined spec, known by its hash (store/people.py writes it)."""
+
+    spec: str
 
 
 class Refined(BaseModel):
@@ -53,7 +66,24 @@ def spec(run: Run) -> Outcome:
         return _ask(run, Verdict.SPEC_WRONG, [str(err)])
     if whole.story != rough.story:
         return _ask(run, Verdict.SPEC_WRONG, [f"The refined spec describes {whole.story}, not {rough.story}."])
-    return _accept(run, whole, refined.text.encode())
+    raw = refined.text.encode()
+    if changed := changed_by_refiner(run.item.spec, raw):
+        told = "The refiner may fill what is missing and change nothing that you wrote, but: "
+        return _ask(run, Verdict.SPEC_WRONG, [told + "; ".join(changed) + "."])
+    return _accept(run, whole, raw) if _approved(run, raw) else _ask_for_approval(run, raw)
+
+
+def _approved(run: Run, raw: bytes) -> bool:
+    """By a person, who saw exactly this text; or by nobody, where the project says so: the receipt tells it."""
+    if run.result(APPROVED, Approved, digest(raw)) is not None:
+        return True
+    return run.tools.read_config(run.tools.forge.main_tip()).agent.refiner_approval == "auto"
+
+
+def _ask_for_approval(run: Run, raw: bytes) -> NeedsPerson:
+    told = f"An agent completed the spec of {run.item.story_id}. Shall it be built as it stands here? Added lines: +"
+    options = (recovery.USE_SPEC, *EDIT_OR_CANCEL)
+    return NeedsPerson(None, f"{told}\n{marked(run.item.spec, raw)}", options, VerdictFeedback(message=told))
 
 
 def _accept(run: Run, whole: Spec, raw: bytes) -> Advance:
@@ -71,8 +101,7 @@ def _accept(run: Run, whole: Spec, raw: bytes) -> Advance:
 
 def _ask(run: Run, verdict: Verdict, questions: list[str]) -> NeedsPerson:
     text = f"{run.item.story_id} can't be built yet. " + " ".join(questions)
-    options = ("edit the spec and add it again", "cancel the story")
-    return NeedsPerson(verdict, text, options, VerdictFeedback(message=text))
+    return NeedsPerson(verdict, text, EDIT_OR_CANCEL, VerdictFeedback(message=text))
 
 
 def _refined(run: Run, rough: Spec) -> Refined | Outcome:

@@ -1,0 +1,70 @@
+"""The project's own suite: its whole test command, as damascus.toml names it or as the base's files tell it."""
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from damascus.domain.config import Test
+from damascus.stacks import REGISTRY, Stack, detect, is_test, tests_in
+
+NO_SUITE = "none"
+NOTHING = "the project's own suite: there is none"
+RED_TOO = "is red on main too"
+HOLDS_NO_TEST = ("__init__.py", "conftest.py")
+PLACEHOLDER = "no test specified"
+"""What `npm init` writes: it fails whatever the code does."""
+READ_AT_MOST = 500
+
+Read = Callable[[str], bytes | None]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """`found`: from the base's files, nobody wrote it down. `others`: stacks whose tests a found command leaves out."""
+
+    command: str = ""
+    found: bool = False
+    others: tuple[str, ...] = ()
+
+    def told(self, main: str) -> str:
+        """For people."""
+        if not self.command:
+            return NOTHING
+        origin = f"found from {main}'s files" if self.found else f"[test] command in damascus.toml on {main}"
+        left_out = f"; the tests in {' and '.join(self.others)} are not part of it" if self.others else ""
+        return f"`{self.command}` ({origin}{left_out})"
+
+    def left_out(self) -> list[str]:
+        """By name, what a found command does not run."""
+        return [f"suite: the tests in {name} are not part of `{self.command}`" for name in self.others]
+
+
+def suite_of(test: Test, listing: Collection[str], read: Read) -> Suite:
+    """The suite of a commit with these files, by the settings that hold there."""
+    command = test.command.strip()
+    if command:
+        return Suite() if command.lower() == NO_SUITE else Suite(command)
+    tested = [stack for stack in detect(listing) if _has_tests(stack, listing, test.patterns, read)]
+    if not tested:
+        return Suite()
+    return Suite(tested[0].command(listing), True, tuple(stack.name for stack in tested[1:]))
+
+
+def _has_tests(stack: Stack, listing: Collection[str], patterns: Sequence[str], read: Read) -> bool:
+    own = [path for path in listing if PurePosixPath(path).suffix in stack.extensions]
+    tests = [path for path in own if is_test(path, patterns) and PurePosixPath(path).name not in HOLDS_NO_TEST]
+    if stack is REGISTRY["rust"] and not tests:  # they lie beside the code
+        return any(tests_in(read(path) or b"", path).tests for path in sorted(own)[:READ_AT_MOST])
+    if stack is REGISTRY["node"] and stack.command(listing) == "npm test":
+        return bool(tests) and _has_script(read("package.json"))
+    return bool(tests)
+
+
+def _has_script(package: bytes | None) -> bool:
+    try:
+        scripts = json.loads(package or b"{}")["scripts"]
+        script = str(scripts["test"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+    return bool(script.strip()) and PLACEHOLDER not in script
