@@ -16,6 +16,12 @@ def one_line(text: object) -> str:
     return " ".join(plain(text).split())
 
 
+def in_parts(question: str) -> tuple[str, list[str]]:
+    """The sentence that asks, and the lines of a diff that are shown below it."""
+    asked, found, diff = str(question).partition("\n--- ")
+    return one_line(asked), [plain(line) for line in ("--- " + diff).splitlines()] if found else []
+
+
 def duration(seconds: float) -> str:
     """`0.6 s`, `45 s`, `3 min`, `2 h`, `5 d`."""
     if seconds < 9.95:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
+from damascus.gates.old_tests import OldTests
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
@@ -15,7 +16,7 @@ from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
-AFTER_REBASE = ("tests", "requirements", "commands", "acceptance")
+AFTER_REBASE = ("tests", "requirements", "old_tests", "commands", "acceptance")
 BESIDE: tuple[str, ...] = ()
 
 
@@ -36,6 +37,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
+        OldTests(runner, mirror),
         Commands(runner),
         Acceptance(runner),
     )
