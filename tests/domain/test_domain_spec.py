@@ -38,7 +38,10 @@ def refusal(raw: bytes, *, rough: bool = False) -> str:
 @pytest.mark.req("D3")
 def test_a_whole_spec_is_read() -> None:
     read = parse_spec(
-        spec(FRONT + "depends_on: S-0\npriority: 0\nkind: refactor\nmay_remove: [t::a]\nacceptance: acc\n")
+        spec(
+            FRONT
+            + "depends_on: S-0\npriority: 0\nkind: refactor\nmay_remove: [t::a]\nmay_change: [t/]\nacceptance: acc\n"
+        )
     )
     assert (read.story, read.title) == ("S-1", "Say hello")
     assert read.scope is not None and read.scope.patterns == ("a.py", "tests/")
@@ -49,7 +52,7 @@ def test_a_whole_spec_is_read() -> None:
         ("REQ-003", "sings", "SKIP"),
     ]
     assert (read.depends_on, read.priority, read.kind) == (("S-0",), 0, Kind.REFACTOR)
-    assert (read.may_remove, read.acceptance) == (("t::a",), "acc")
+    assert (read.may_remove, read.may_change, read.acceptance) == (("t::a",), ("t/",), "acc")
 
 
 @pytest.mark.req("D3")

@@ -59,10 +59,11 @@ def answer(
         people.close(db, project.row.id, issue, text)
         say(f"{story} goes on with the spec exactly as the question showed it.")
         next_step(f"damascus run, or if one runs: damascus why {story}")
-    elif text == recovery.LOOK_AGAIN:
-        acted = people.look_again(db, project.row.id, story)
+    elif text in recovery.GOES_ON:
+        acted = people.look_again(db, project.row.id, story, text)
         people.close(db, project.row.id, issue, text)
-        say(f"{story} goes on in phase {acted.phase} where it was; no agent is sent, CI is looked at again.")
+        how = "; no agent is sent, CI is looked at again" if text == recovery.LOOK_AGAIN else f": {text}"
+        say(f"{story} goes on in phase {acted.phase} where it was{how}.")
         next_step(f"damascus run, or if one runs: damascus why {story}")
     else:
         acted = people.retry(db, project.row.id, story, None if text.startswith("retry") else text)

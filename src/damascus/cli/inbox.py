@@ -42,15 +42,15 @@ def _choice(issue: "Row") -> str:
 
 
 def _say(issue: "Row", project: "Project") -> None:
-    from damascus.cli.words import one_line, plain
+    from damascus.cli.words import in_parts, one_line
 
     story = issue["story_id"]
     about = f"{story}  {one_line(issue['title'])}{_state(issue)}" if story else "the project"
     say(f"{styled(str(issue['id']), 'bold')}  {about}")
-    asked, *below = issue["question"].split("\n")
+    asked, diff = in_parts(issue["question"])
     say(wrapped(f"asks: {asked}", "    "))
-    for line in below:  # a text that is asked about, line by line as it is
-        say(f"      {plain(line)}".rstrip())
+    for line in diff:
+        say(f"      {line}".rstrip())
     if issue["options"]:
         say(wrapped("   ".join(f"[{n}] {text}" for n, text in enumerate(issue["options"], 1)), "    "))
     look = f"        look: damascus show {story}{_kept_at(project, story)}" if story else ""

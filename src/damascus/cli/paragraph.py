@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from damascus.cli.waits import NOBODY, at, step_of, waiting
-from damascus.cli.words import asked, between, clock, listed, one_line, plural, pull, worker
+from damascus.cli.words import between, clock, in_parts, listed, one_line, plural, pull, worker
 from damascus.domain.ids import short
-from damascus.domain.recovery import LOOK_AGAIN
+from damascus.domain.recovery import ACCEPT_TESTS, LOOK_AGAIN
 from damascus.store.views import Worker
 from damascus.store.why import Facts
 
@@ -50,10 +50,10 @@ def _blocked(facts: Facts) -> list[str]:
     said = [f"{row.story_id} is blocked since {since}, after {plural(row.attempts, 'counted try', 'counted tries')}."]
     if issue is None:
         return [*said, f"No question is open. You must act: damascus retry {row.story_id}, or cancel it."]
-    said.append(f"Question {issue['id']}: {asked(issue['question'])}")
+    said.append(f"Question {issue['id']}: {in_parts(issue['question'])[0]}")
     said += [" ".join(f"[{n}] {option}" for n, option in enumerate(issue["options"], 1))] if issue["options"] else []
     said.append(f"{_must(issue['owner'])} answer: damascus answer {issue['id']} {'1' if issue['options'] else 'TEXT'}")
-    same = issue["options"][:1] == [LOOK_AGAIN]
+    same = issue["options"][:1] in ([LOOK_AGAIN], [ACCEPT_TESTS])
     how = "where it was, and no agent is sent" if same else "with a new budget"
     return [*said, f"Then it goes on in phase {row.resume_phase} {how}; until then nothing happens."]
 

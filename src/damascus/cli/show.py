@@ -101,11 +101,11 @@ def _say_feedback(row: "StoryRow") -> None:
 
 
 def _say_issues(issues: "list[Row]") -> None:
-    from damascus.cli.words import asked
+    from damascus.cli.words import in_parts
 
     for issue in issues:
         answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: damascus answer {issue['id']} …"
-        say(wrapped(f"question {issue['id']}: {asked(issue['question'])} ({answer})", "  "))
+        say(wrapped(f"question {issue['id']}: {in_parts(issue['question'])[0]} ({answer})", "  "))
 
 
 def _say_steps(row: "StoryRow", steps: "list[Row]") -> None:

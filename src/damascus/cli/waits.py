@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from damascus.cli.now import now
-from damascus.cli.words import asked, clock, listed, one_line, plural, pull, worker
+from damascus.cli.words import clock, in_parts, listed, one_line, plural, pull, worker
 from damascus.domain.ids import short
 from damascus.store.db import Row
 from damascus.store.views import Worker
@@ -199,7 +199,7 @@ def _of_blocker(facts: Facts) -> list[str]:
     match row.phase:
         case "blocked":
             issue = facts.open_issue
-            asks = f"question {issue['id']}: {asked(issue['question'])}" if issue else "no open question"
+            asks = f"question {issue['id']}: {in_parts(issue['question'])[0]}" if issue else "no open question"
             return [f"{row.story_id} is blocked: {asks}"]
         case "cancelled" | "stale" | "done":
             return [f"{row.story_id} is {row.phase} since {at(facts, row.updated_at)}."]

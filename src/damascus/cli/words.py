@@ -16,9 +16,11 @@ def one_line(text: object) -> str:
     return " ".join(plain(text).split())
 
 
-def asked(question: str) -> str:
-    """A question in one line; of one that shows a whole text, the question itself (the inbox shows the text)."""
-    return one_line(question if len(question) < 600 else question.partition("\n")[0])
+def in_parts(question: str) -> tuple[str, list[str]]:
+    """The sentence that asks, and the lines of what it asks about (a spec, a diff), which are shown below it."""
+    text = str(question)
+    asked, _, shown = text.partition("\n") if "\n---" in text else (text, "", "")
+    return one_line(asked), [plain(line) for line in shown.splitlines()]
 
 
 def duration(seconds: float) -> str:

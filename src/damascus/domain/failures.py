@@ -78,7 +78,7 @@ TABLE: tuple[Row, ...] = (
     Row("nothing_changed", FailureClass.RECOVERABLE, "git: the candidate's tree is the base's", REWORK),
     Row("scope_violation", FailureClass.RECOVERABLE, "git: a changed path is not in the scope", REWORK),
     Row("secret_found", FailureClass.RECOVERABLE, "gate secrets, before anything is pushed", REWORK),
-    Row("tests_weakened", FailureClass.RECOVERABLE, "gate weakened_tests", REWORK),
+    Row("tests_weakened", FailureClass.RECOVERABLE, "gates weakened_tests and old_tests", REWORK),
     Row("requirement_untested", FailureClass.RECOVERABLE, "gate requirements", REWORK),
     Row("command_failed", FailureClass.RECOVERABLE, "a command of [gates.commands]", REWORK),
     Row("acceptance_failed", FailureClass.RECOVERABLE, "the held-out acceptance tests", REWORK),

@@ -19,6 +19,11 @@ LOOK_AGAIN = "look at CI again"
 """The same run goes on: no agent is sent, nothing is charged."""
 USE_SPEC = "use it"
 """The refined spec becomes the story's, exactly as the question shows it."""
+ACCEPT_TESTS = "accept the changed tests"
+KEEP_TESTS = "send it back: the old tests hold"
+EDIT_SPEC = "edit the spec and add it again"
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS)
+"""The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
     f"raise the {whose}'s budget of {unit} to the number you add": (whose, unit)

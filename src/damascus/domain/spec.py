@@ -11,7 +11,10 @@ from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Kind
 
-KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "acceptance", "complexity", "domain"}
+KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "may_change", "acceptance"} | {
+    "complexity",
+    "domain",
+}
 COMPLEXITIES = ("low", "normal", "high")
 REQUIREMENT = re.compile(r"^\s*[-*]\s+(REQ-\d+)\s*(?:\(([A-Z]+)\))?\s*:\s*(.+?)\s*$", re.MULTILINE)
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
@@ -43,6 +46,7 @@ class Spec:
     priority: int = 2
     kind: Kind = Kind.FEATURE
     may_remove: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
     acceptance: str | None = None
     complexity: str = "normal"
     domain: str = ""
@@ -146,6 +150,7 @@ def _build(front: dict[str, Any], body: str, name: str) -> Spec:
         priority=priority,
         kind=Kind(kind),
         may_remove=tuple(_texts(front, "may_remove", name)),
+        may_change=tuple(_texts(front, "may_change", name)),
         acceptance=_text(front, "acceptance", name) if "acceptance" in front else None,
         complexity=complexity,
         domain=_text(front, "domain", name).lower() if "domain" in front else "",

@@ -32,6 +32,10 @@ class Judged(BaseModel):
     def findings(self) -> list[Finding]:
         return [finding for result in self.results for finding in result.findings]
 
+    @property
+    def asks(self) -> list[Finding]:
+        return [ask for result in self.results for ask in result.asks]
+
     def of(self, gate: str) -> GateResult | None:
         return next((result for result in self.results if result.gate == gate), None)
 
@@ -69,11 +73,14 @@ def in_order(gates: Sequence[Gate], candidate: Candidate) -> list[GateResult]:
 
 def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
     """The first finding's verdict, with all that the next attempt needs (D13, D16)."""
-    findings = judged.findings
+    return Rejected(judged.findings[0].verdict, feedback(run, judged, judged.findings, files))
+
+
+def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]) -> VerdictFeedback:
     first = findings[0]
     outside = [path for f in findings if f.verdict == first.verdict for path in f.paths]
-    log = next((e.log for r in judged.results for e in r.evidence if r.findings and e.log), None)
-    feedback = VerdictFeedback(
+    log = next((e.log for r in judged.results for e in r.evidence if (r.findings or r.asks) and e.log), None)
+    return VerdictFeedback(
         message=clean("; ".join(f.message for f in findings), 4000),
         gate=first.gate,
         test_output=clean(first.output) if first.output else None,
@@ -84,7 +91,6 @@ def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
         touches_stories=stories_touched(run, files),
         log=None if first.gate == "acceptance" else log,
     )
-    return Rejected(first.verdict, feedback)
 
 
 def stories_touched(run: Run, files: list[str]) -> list[str]:

@@ -159,7 +159,7 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
 
 def _milestone_events(run: Run, to: Transition) -> tuple[Event, ...]:
     if to.phase == Phase.BLOCKED and to.question:
-        line = milestones.blocked_line(to.question.question, to.question.owner)
+        line = milestones.blocked_line(to.question.question.partition("\n")[0], to.question.owner)
         return run.reach(Milestone.BLOCKED, line)
     back = run.item.phase in (Phase.REVIEW, Phase.MERGE) and to.phase == Phase.BUILD
     return run.reach(Milestone.TERMINATED, milestones.terminated_line("sent back to build")) if back else ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
+from damascus.gates.old_tests import OldTests
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
@@ -16,7 +17,7 @@ from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
-AFTER_REBASE = ("tests", "requirements", "suite", "commands", "acceptance")
+AFTER_REBASE = ("tests", "requirements", "suite", "old_tests", "commands", "acceptance")
 BESIDE: tuple[str, ...] = ()
 
 
@@ -38,6 +39,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Tests(runner),
         Requirements(runner),
         SuiteGate(runner, mirror),
+        OldTests(runner, mirror),
         Commands(runner),
         Acceptance(runner),
     )

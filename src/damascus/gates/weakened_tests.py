@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
-from damascus.domain.scope import Scope
 from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import is_judge, is_test
+from damascus.gates.permitted import permits
 from damascus.stacks import WrittenFile, WrittenTest, stack_of, tests_in
 
 REPAIR = "Bring back what judged before; only the spec (may_remove, or the file's very path in its scope) permits it."
@@ -145,11 +145,5 @@ def _compared(path: str, before: WrittenFile, after: WrittenFile, moved: Moved) 
 
 def may_go(candidate: Candidate, weakness: Weakness) -> bool:
     """`may_remove` names a file, a folder, a glob, or one test as path::name."""
-    last = weakness.test.split("::")[-1]
-    for entry in candidate.spec.may_remove:
-        path, _, test = entry.partition("::")
-        if test and path == weakness.path and test in (weakness.test, last):
-            return True
-        if not test and Scope((path,)).allows(weakness.path):
-            return True
-    return False
+    whole = f"{weakness.path}::{weakness.test}" if weakness.test else weakness.path
+    return permits(candidate.spec.may_remove, whole)

@@ -62,16 +62,16 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
     return db.run(work)
 
 
-def look_again(db: Database, project: int, story: str) -> Acted:
+def look_again(db: Database, project: int, story: str, answer: str = recovery.LOOK_AGAIN) -> Acted:
     """The blocked run itself goes on: what is done stays done, and CI is looked at with the same patience again."""
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
         if row["phase"] != "blocked":
-            raise DamascusError(f"{row['story_id']} is not blocked: CI is looked at without your word.")
+            raise DamascusError(f"{row['story_id']} is not blocked: it goes on without your word.")
         params = {"id": row["id"], "run": row["run_no"], "slack": SLACK[row["priority"]]}
         reached = c.execute(sql("look_again"), params).fetchone()
-        c.execute(sql("close_issues"), {"item": row["id"], "answer": recovery.LOOK_AGAIN})
+        c.execute(sql("close_issues"), {"item": row["id"], "answer": answer})
         write_events(c, project, row["id"], (("story.resumed", dict(reached or {})), _moved(row, row["resume_phase"])))
         return Acted(row["story_id"], row["resume_phase"], was_leased=False)
 

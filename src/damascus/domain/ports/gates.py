@@ -101,6 +101,8 @@ class Finding(BaseModel):
     tests: list[str] = Field(default_factory=list)
     requirements: list[str] = Field(default_factory=list)
     output: str = ""
+    mark: str = ""
+    """Of what a person is shown: an answer counts for exactly that."""
 
 
 class GateResult(BaseModel):
@@ -108,6 +110,8 @@ class GateResult(BaseModel):
 
     gate: str
     findings: list[Finding] = Field(default_factory=list)
+    asks: list[Finding] = Field(default_factory=list)
+    """What only a person can decide; asked where nothing else was found."""
     evidence: list[Evidence] = Field(default_factory=list)
     unverified: list[str] = Field(default_factory=list)
     red_tests: list[str] = Field(default_factory=list)

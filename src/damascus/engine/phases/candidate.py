@@ -20,6 +20,7 @@ from damascus.domain.spec import Spec, digest
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
+from damascus.engine.decided import decided
 from damascus.engine.judging import Judged
 from damascus.engine.phases.ci import await_ci, wanted_jobs
 from damascus.engine.phases.implement import Made
@@ -92,13 +93,12 @@ def prove(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Fresh | Outcome:
     """verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
     assert rebase.commit is not None
     judged = run.local("verify", Judged, lambda: _verify(run, spec, made, rebase), key=rebase.commit)
-    if judged.findings:
-        return judging.rejected(run, judged, made.files_changed)
+    if (refused := decided(run, judged, made.files_changed)) is not None:
+        return refused
 
     commit, onto = Sha(rebase.commit), Sha(rebase.onto)
-    refused = publish(run, commit)
-    if refused is not None:
-        return refused
+    if (foreign := publish(run, commit)) is not None:
+        return foreign
     url = str(run.item.pr_url) if staged(run) else _propose(run, spec, commit).url
 
     green = await_ci(run, spec, made, commit, onto, push=lambda again: publish(run, again))

@@ -12,6 +12,7 @@ from damascus.domain.ports import Pull
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
+from damascus.engine.decided import decided
 from damascus.engine.judging import Judged
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
@@ -31,9 +32,7 @@ def review(run: Run) -> Outcome:
     if seen.problem or seen.head is None:
         return Rejected(Verdict.NO_PR, VerdictFeedback(message=seen.problem, gate="review", files_changed=seen.files))
     judged = run.local("review", Judged, lambda: _judge(run, Sha(str(seen.head))))
-    if judged.findings:
-        return judging.rejected(run, judged, seen.files)
-    return Advance(Phase.MERGE)
+    return decided(run, judged, seen.files) or Advance(Phase.MERGE)
 
 
 def _look(run: Run) -> Reviewed:

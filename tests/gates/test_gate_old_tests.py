@@ -1,0 +1,275 @@
+"""Gate old_tests: the base's own tests, helpers and data are run on the candidate's code."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from damascus.domain.ports import GateResult
+from damascus.gates.old_tests import OldTests
+from tests.gates.judging import PYTEST, PYTHON, UNITTEST, Judging, verdicts
+
+CALC = """\
+def one():
+    return 1
+
+
+def two():
+    return 2
+
+
+def double(n):
+    return n * 2
+
+
+def triple(n):
+    return n * 3
+
+
+def square(n):
+    return n * n
+"""
+BROKEN = CALC.replace("return 1", "return 11")
+CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef wanted():\n    return 2\n"
+HELPER = "def same(a, b):\n    assert a == b\n"
+CASES = "import pytest\nfrom calc import triple\n\n\n@pytest.mark.parametrize('n', [1, 2, 3])\n"
+TEST_ONE = "from calc import one\n\n\ndef test_one():\n    assert one() == 1\n"
+TEST_SAME = "from calc import double\nfrom tests.helper import same\n\n\ndef test_same():\n    same(double(2), 4)\n"
+TEST_FIXTURE = "from calc import two\n\n\ndef test_fixture(wanted):\n    assert two() == wanted\n"
+TEST_CASES = CASES + "def test_triple(n):\n    assert triple(n) == n + n + n\n"
+TEST_DATA = (
+    "import pathlib\nfrom calc import square\n\n\ndef test_data():\n"
+    "    assert square(4) == int((pathlib.Path(__file__).parent / 'want.txt').read_text())\n"
+)
+BASE = {
+    "calc.py": CALC,
+    "tests/__init__.py": "",
+    "tests/conftest.py": CONFTEST,
+    "tests/helper.py": HELPER,
+    "tests/test_one.py": TEST_ONE,
+    "tests/test_same.py": TEST_SAME,
+    "tests/test_fixture.py": TEST_FIXTURE,
+    "tests/test_cases.py": TEST_CASES,
+    "tests/test_data.py": TEST_DATA,
+    "tests/want.txt": "16\n",
+}
+NEW = {
+    "m.py": "def value():\n    return 42\n",
+    "tests/test_m.py": "def test_m():\n    import m\n    assert m.value()\n",
+}
+SUITE = f'[test]\ncommand = "{PYTEST}"\n'.replace("'", "")
+ONE = "tests/test_one.py::test_one"
+Files = Mapping[str, str | None]
+
+
+def judged(
+    folder: Path, files: Files, base: Mapping[str, str] = BASE, config: str = SUITE, **spec: object
+) -> GateResult:
+    judging = Judging.of(folder, dict(base))
+    candidate = judging.candidate(files, config=config, **{"scope": ("**",), **spec})  # type: ignore[arg-type]
+    return OldTests(judging.runner, judging.mirror).check(candidate)
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    ("files", "test"),
+    [
+        ({"calc.py": BROKEN, "tests/test_one.py": TEST_ONE.replace("one() == 1", "(one() == 1, 'one')")}, ONE),
+        (
+            {
+                "calc.py": BROKEN,
+                "tests/test_one.py": TEST_ONE.replace("    assert", "    if one() == 1:\n        assert"),
+            },
+            ONE,
+        ),
+        ({"calc.py": BROKEN, "tests/test_one.py": TEST_ONE.replace("== 1", "== 11")}, ONE),
+        ({"calc.py": BROKEN, "tests/test_one.py": None}, ONE),
+        ({"calc.py": BROKEN, "tests/test_one.py": None, "tests/test_uno.py": TEST_ONE.replace("== 1", "== 11")}, ONE),
+        (
+            {"calc.py": CALC.replace("n * 2", "n * 7"), "tests/helper.py": HELPER.replace("assert a == b", "pass")},
+            "tests/test_same.py::test_same",
+        ),
+        (
+            {"calc.py": CALC.replace("return 2", "return 22"), "tests/conftest.py": CONFTEST.replace("2", "22")},
+            "tests/test_fixture.py::test_fixture",
+        ),
+        (
+            {
+                "calc.py": CALC.replace("n * 3", "n if n == 3 else n * 3"),
+                "tests/test_cases.py": TEST_CASES.replace(", 3]", "]"),
+            },
+            "tests/test_cases.py::test_triple[3]",
+        ),
+        ({"calc.py": CALC.replace("n * n", "n * n * n"), "tests/want.txt": "64\n"}, "tests/test_data.py::test_data"),
+    ],
+    ids=["tuple", "branch", "other value", "gone", "renamed", "helper", "fixture", "parameters", "data"],
+)
+def test_a_test_worded_anew_over_broken_code_is_a_persons_choice(tmp_path: Path, files: Files, test: str) -> None:
+    result = judged(tmp_path, {**NEW, **files})
+    assert result.findings == []
+    [ask] = result.asks
+    assert test in ask.tests and ask.verdict == "tests_weakened"
+    assert ask.output and ask.mark
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"tests/test_m.py": "import calc\ncalc.one = lambda: 1\n\n\ndef test_m():\n    pass\n"},
+        {"tests/a/conftest.py": "import calc\ncalc.one = lambda: 1\n", "tests/a/test_m.py": "def test_m(): pass\n"},
+        {"conftest.py": "import calc\ncalc.one = lambda: 1\n"},
+    ],
+    ids=["plainly", "by a new test", "by a new conftest", "by a conftest at the root"],
+)
+def test_what_the_story_broke_and_left_alone_is_its_agents_to_repair(tmp_path: Path, files: Files) -> None:
+    result = judged(tmp_path, {**NEW, "calc.py": BROKEN, **files})
+    assert verdicts(result) == ["tests_weakened"] and result.asks == []
+    assert ONE in result.findings[0].tests
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            "calc.py": CALC + "\n\ndef two():\n    return 2\n",
+            "tests/test_one.py": TEST_ONE + "\n\ndef test_more():\n    assert one()\n",
+        },
+        {"tests/test_one.py": TEST_ONE.replace("test_one", "test_uno")},
+        {"tests/test_one.py": None, "tests/unit/test_one.py": TEST_ONE},
+        {"tests/helper.py": "def same(a, b):\n    assert b == a, 'they differ'\n"},
+        {"tests/conftest.py": CONFTEST + "\n\n@pytest.fixture\ndef other():\n    return 2\n"},
+    ],
+    ids=["added to", "renamed", "moved", "helper", "fixture added"],
+)
+def test_honest_changes_of_tests_pass(tmp_path: Path, files: Files) -> None:
+    result = judged(tmp_path, {**NEW, **files})
+    assert (result.findings, result.asks, result.unverified) == ([], [], [])
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "entry",
+    [ONE, "tests/test_one.py", "tests/", "tests/test_o*.py", "tests/test_one.py::test_*", "tests/test_one.py::test_o*"],
+)
+@pytest.mark.parametrize("key", ["may_change", "may_remove"])
+def test_the_specs_word_lets_a_test_say_something_else(tmp_path: Path, entry: str, key: str) -> None:
+    files = {"calc.py": BROKEN, "tests/test_one.py": TEST_ONE.replace("== 1", "== 11")}
+    result = judged(tmp_path, {**NEW, **files}, **{key: (entry,)})
+    assert (result.findings, result.asks) == ([], [])
+    assert ONE in result.notes[0]
+
+
+def test_a_word_for_one_test_is_none_for_another(tmp_path: Path) -> None:
+    code = BROKEN.replace("return 2", "return 22")
+    files = {"calc.py": code, "tests/test_one.py": TEST_ONE.replace("== 1", "== 11"), "tests/test_fixture.py": None}
+    result = judged(tmp_path, {**NEW, **files}, may_change=("tests/test_one.py::test_one",))
+    assert result.asks[0].tests == ["tests/test_fixture.py::test_fixture"]
+
+
+def test_what_is_red_on_the_base_too_is_charged_to_nobody(tmp_path: Path) -> None:
+    base = {**BASE, "tests/test_red.py": "def test_red():\n    assert 0\n"}
+    result = judged(tmp_path, NEW, base)
+    assert (result.findings, result.asks) == ([], [])
+
+
+def test_a_base_without_tests_or_a_command_says_so(tmp_path: Path) -> None:
+    assert judged(tmp_path / "1", NEW, {"calc.py": CALC}).unverified == ["old tests: the base has none"]
+    none = judged(
+        tmp_path / "2", NEW, config='[test]\ncommand = "none"\n', command=f"{PYTHON} -m pytest tests/test_m.py"
+    )
+    assert none.unverified == ["old tests: no command runs those of the base ([test] command)"]
+
+
+def test_where_the_project_has_no_command_the_storys_own_is_run(tmp_path: Path) -> None:
+    result = judged(tmp_path, {"calc.py": BROKEN}, config='[test]\ncommand = "none"\n')
+    assert ONE in result.findings[0].tests
+
+
+def test_a_story_that_only_adds_tests_runs_nothing(tmp_path: Path) -> None:
+    result = judged(tmp_path, {"tests/test_more.py": "def test_more():\n    assert 1\n"})
+    assert result.evidence[0].summary == "no code was changed" and not result.unverified
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_a_runner_that_tells_no_single_test_is_compared_by_exit_code_and_count(tmp_path: Path, honest: bool) -> None:
+    head = "import unittest\nfrom calc import one\n\n\nclass TestOne(unittest.TestCase):\n"
+    old = head + "    def test_one(self):\n        {}\n"
+    base = {"calc.py": CALC, "tests/__init__.py": "", "tests/test_one.py": old.format("self.assertEqual(one(), 1)")}
+    config = SUITE.replace(PYTEST.replace("'", ""), UNITTEST.replace("'", "") + " -t .")
+    files = {"calc.py": CALC if honest else BROKEN, "tests/test_one.py": old.format("self.assertTrue(one)")}
+    result = judged(tmp_path, {**NEW, **files}, base, config)
+    assert result.findings == []
+    assert [ask.tests for ask in result.asks] == ([] if honest else [["tests/test_one.py::TestOne::test_one"]])
+
+
+MOVED = {"calc.py": None, "shop/__init__.py": "", "shop/sums.py": CALC}
+EVERY = ("test_one", "test_same", "test_fixture", "test_cases", "test_data")
+
+
+def adapting(old: str, new: str, base: Mapping[str, str] = BASE) -> dict[str, str | None]:
+    """What an honest refactor makes of the tests."""
+    return {path: text.replace(old, new) for path, text in base.items() if path.startswith("tests/") and old in text}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {**MOVED, **adapting("from calc", "from shop.sums")},
+        {
+            "calc.py": CALC.replace("def one", "def uno"),
+            **adapting("one()", "uno()"),
+            "tests/test_one.py": TEST_ONE.replace("import one", "import uno").replace("one()", "uno()"),
+        },
+        {
+            "calc.py": CALC.partition("def double")[0],
+            "more.py": "def double" + CALC.partition("def double")[2],
+            **adapting("from calc import double", "from more import double"),
+            **adapting("from calc import triple", "from more import triple"),
+            **adapting("from calc import square", "from more import square"),
+        },
+    ],
+    ids=["module", "function", "split"],
+)
+def test_a_refactor_that_renames_lands_with_the_bases_assertions(tmp_path: Path, files: Files) -> None:
+    result = judged(tmp_path, files)
+    assert (result.findings, result.asks) == ([], [])
+    assert "under the names that the code has now" in result.notes[0]
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    "files",
+    [
+        {
+            **MOVED,
+            "shop/sums.py": BROKEN,
+            **adapting("from calc", "from shop.sums"),
+            "tests/test_one.py": TEST_ONE.replace("from calc", "from shop.sums").replace("== 1", "== 11"),
+        },
+        {
+            "calc.py": BROKEN,
+            "uno.py": "def uno():\n    return 1\n",
+            "tests/test_one.py": "from uno import uno\n\n\ndef test_one():\n    assert uno() == 1\n",
+        },
+        {
+            "calc.py": BROKEN,
+            "tests/calc2.py": CALC,
+            "tests/test_one.py": TEST_ONE.replace("from calc", "from tests.calc2"),
+        },
+        {
+            **MOVED,
+            "shop/sums.py": BROKEN,
+            **adapting("from calc", "from shop.sums"),
+            "tests/test_one.py": "import shop.sums\nshop.sums.one = lambda: 1\n"
+            + TEST_ONE.replace("calc", "shop.sums"),
+        },
+    ],
+    ids=["value", "beside", "in the tests", "patched"],
+)
+def test_a_lie_that_looks_like_a_refactor_is_asked_about(tmp_path: Path, files: Files) -> None:
+    result = judged(tmp_path, files)
+    assert [ask.tests for ask in result.asks] == [[ONE]] and result.findings == []
