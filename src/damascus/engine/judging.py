@@ -80,7 +80,7 @@ def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
         files_changed=files,
         out_of_scope=outside if first.verdict == "scope_violation" else [],
         touches_stories=stories_touched(run, files),
-        log=None if first.gate == "acceptance" else log,
+        log=None if first.gate in ("acceptance", "canary") else log,
     )
     return Rejected(first.verdict, feedback)
 
