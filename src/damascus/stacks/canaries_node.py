@@ -20,6 +20,8 @@ DEFAULT = re.compile(r"^[ \t]*([\w$]+)[ \t]*(?:,|$)")
 USED = re.compile(r"(?<![\w.$])(it|test)(?=[ \t]*\()")
 CALLBACK = re.compile(r"(?:=>|\bfunction\b[ \t]*[\w$]*[ \t]*\([^)\n]{0,300}\))[ \t]*\{")
 
+ASSERTS = re.compile(r"(?<![\w.$])(?:assert(?:\.(?:ok|equal|strictEqual|deepEqual|deepStrictEqual))?|expect)\(")
+
 
 class NodeLayer:
     endings = tuple(
@@ -51,13 +53,23 @@ class NodeLayer:
             body = CALLBACK.search(source, head.end(), min(end, head.end() + 500))
             if body is None or not any(head["name"] in test for test in tests):
                 continue
-            pieces += [source[at : body.end()], f" throw new Error('{made.new_word()}');"]
+            pieces += [source[at : body.end()], f" {_own_assertion(source[body.end() : end], made)}"]
             names.append(head["name"])
             at = body.end()
         return Laid("".join([*pieces, source[at:]]), tuple(names)) if names else None
 
 
 NODE = NodeLayer()
+
+
+def _own_assertion(body: str, made: MadeUp) -> str:
+    """A failing form of an assertion that the test uses, for `assert` and `expect` may be somebody's own; else a throw."""
+    first, second = made.two_numbers()
+    used = {found[0].split("(")[0] for found in ASSERTS.finditer(body)}
+    forms = [f"{word}({first}, {second});" for word in sorted(used) if word.endswith("qual")]
+    forms += [f"expect({first}).toBe({second});"] if "expect" in used else []
+    forms += [f"{word}({first} === {second + 0.5});" for word in ("assert", "assert.ok") if word in used]
+    return made.one_of(forms) if forms else f"throw new Error('{made.new_word()}');"
 
 
 def _word(source: str) -> str | None:

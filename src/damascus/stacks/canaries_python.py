@@ -117,7 +117,7 @@ def _raising(made: MadeUp) -> list[str]:
 
 def _method(inside: ast.ClassDef, name: str, made: MadeUp) -> list[str]:
     blanks = " " * inside.body[0].col_offset
-    body = _asserting(made) if made.coin() else _raising(made)
+    body = [_own_assertion(inside, made)] if _is_case(inside) else _asserting(made) if made.coin() else _raising(made)
     return [f"{blanks}def {name}(self):", *(f"{blanks}    {line}" for line in body)]
 
 
@@ -127,12 +127,43 @@ def _last_test_class(tree: ast.Module) -> ast.ClassDef | None:
         node
         for node in tree.body
         if isinstance(node, ast.ClassDef)
-        and node.name.startswith("Test")
+        and (node.name.startswith("Test") or _is_case(node))
         and node.body[0].lineno > node.lineno
         and any(isinstance(part, Function) and part.name.startswith("test") for part in node.body)
         and not any(isinstance(part, Function) and part.name == "__init__" for part in node.body)
     ]
     return found[-1] if found else None
+
+
+def _is_case(node: ast.ClassDef) -> bool:
+    """unittest's, by what it is derived from."""
+    return any(ast.unparse(base).endswith("TestCase") for base in node.bases)
+
+
+def _own_assertion(node: ast.AST, made: MadeUp) -> str:
+    """A failing form of an assertion that is used there, for a class may have made its own; else a plain one."""
+    low, high = sorted(made.two_numbers())
+    failing = {
+        "assertEqual": f"({low}, {high})",
+        "assertNotEqual": f"({low}, {low})",
+        "assertTrue": f"({low} == {high})",
+        "assertFalse": f"({low} < {high})",
+        "assertIn": f"({low}, [{high}])",
+        "assertNotIn": f"({low}, [{low}])",
+        "assertIs": f"(None, {low})",
+        "assertIsNone": f"({low})",
+        "assertIsNotNone": "(None)",
+        "assertGreater": f"({low}, {high})",
+        "assertLess": f"({high}, {low})",
+        "assertListEqual": f"([{low}], [{high}])",
+        "assertDictEqual": f"({{{low}: {high}}}, {{{high}: {low}}})",
+    }
+    called = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+    used = {func.attr for func in called if isinstance(func, ast.Attribute) and ast.unparse(func.value) == "self"}
+    name = made.one_of(sorted(used.intersection(failing))) if used.intersection(failing) else ""
+    if name:
+        return f"self.{name}{failing[name]}"
+    return f"assert {low} == {high}" if made.coin() else f'raise AssertionError("{low} != {high}")'
 
 
 def _main_block(tree: ast.Module) -> int | None:
@@ -159,8 +190,7 @@ def _insert(lines: list[bytes], function: Function, made: MadeUp) -> bool:
         first = function.body[1]
     heads = [decorator.lineno for decorator in getattr(first, "decorator_list", [])]
     line = min([first.lineno, *heads])
-    here, left, right = lines[line - 1], *made.two_numbers()
-    failing = f"assert {left} == {right}" if made.coin() else f'raise AssertionError("{left} != {right}")'
+    here, failing = lines[line - 1], _own_assertion(function, made)
     before = here[: first.col_offset] if not heads else here[: len(here) - len(here.lstrip())]
     if not before.strip():
         lines.insert(line - 1, before + failing.encode())
