@@ -9,6 +9,7 @@ something is not as it should be: what is not seen there either can't be laid in
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
@@ -26,9 +27,10 @@ from damascus.gates.canary_places import (
     stops_early,
     together,
 )
-from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path
+from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, turned
 from damascus.gates.diff_paths import named_paths
-from damascus.gates.runs import evidence, job
+from damascus.gates.requirements import proved_by_none_but
+from damascus.gates.runs import evidence, failed_tests, job
 from damascus.git.mirror import Mirror
 
 KEPT = 64
@@ -72,6 +74,27 @@ class Canary:
         run = self._run(ground, ground.candidate.tree, laying, "canary")
         result.evidence.append(evidence(self.name, run))
         self._judge(ground, laying, run, result)
+        if not result.findings:
+            self._steady(ground, laying, run, result, files)
+
+    def _steady(self, ground: Ground, laying: Laying, run: TestRun, result: GateResult, files: list[str]) -> None:
+        """Whoever was green and is red beside ours: flaky if that happens without ours, or not again with others."""
+        doubtful = _turned(ground, laying, run)
+        if not doubtful:
+            return
+        alone = self._run(ground, ground.candidate.tree, Laying(), "canary-again")
+        flaky = {test for test in doubtful if test in failed_tests(alone)}
+        if flaky != set(doubtful):
+            other = _among(ground, files)
+            again = self._run(ground, ground.candidate.tree, other, "canary-twice")
+            flaky |= set(doubtful) - set(_turned(ground, other, again))
+        result.flaky += [test for test in doubtful if test in flaky]
+        touchy = [test for test in doubtful if test not in flaky]
+        result.notes += [f"{test} fails whenever a failing test is laid beside it" for test in touchy]
+        result.notes += [f"{test} is flaky: green and red on this one tree" for test in result.flaky]
+        unproved = proved_by_none_but(result.flaky, ground.candidate, ground.green) if result.flaky else []
+        if unproved:
+            result.findings.append(_luck(result.flaky, unproved))
 
     def _judge(self, ground: Ground, laying: Laying, run: TestRun, result: GateResult) -> None:
         found = seen_by_path(run, laying.names)
@@ -83,12 +106,13 @@ class Canary:
         there = seen_by_path(control, laid.names)
         hidden = [path for path in unseen if found[path] < _expected(there, laid, laying, path)]
         if hidden:
-            result.findings.append(_hidden(hidden, run))
+            result.findings.append(_hidden(_told(ground, hidden), run))
         elif run.exit_code == 0 and control.exit_code != 0 and any(found.values()):
             result.findings.append(_exits_0(ground.command))
         elif lost and not _ends_early(control, laid, there):
             result.findings.append(_gone(lost))
-        result.unverified += _not_proved(ground.command, unseen, lost, run, control, there)
+        places = _told(ground, [path for path in unseen if not there.get(path)])
+        result.unverified += _not_proved(ground.command, places, lost, run, control)
 
     # ── in the story's own tests ──────────────────────────────────────────────────────────────────────
 
@@ -165,6 +189,11 @@ def _among(ground: Ground, files: list[str]) -> Laying:
     return together(behind(ground, files), nearby)
 
 
+def _turned(ground: Ground, laying: Laying, run: TestRun) -> list[str]:
+    known = ground.candidate.files(ground.candidate.commit)
+    return turned(ground.green, run, _ours(laying), [path for path in laying.files if path not in known])
+
+
 def _ours(laying: Laying) -> list[str]:
     return [name for names in laying.names.values() for name in names]
 
@@ -197,11 +226,14 @@ def _ends_early(control: TestRun, laid: Laying, there: dict[str, int]) -> bool:
     return any(there.values()) and any(there[path] < len(names) for path, names in laid.names.items())
 
 
-def _not_proved(
-    command: str, unseen: list[str], lost: list[str], run: TestRun, control: TestRun, there: dict[str, int]
-) -> list[str]:
+def _told(ground: Ground, paths: list[str]) -> list[str]:
+    """The story's files by their names, a file of ours by its folder: what it is called is nobody's business."""
+    known = ground.candidate.files(ground.candidate.commit)
+    return list(dict.fromkeys(path if path in known else f"{PurePosixPath(path).parent}/" for path in paths))
+
+
+def _not_proved(command: str, places: list[str], lost: list[str], run: TestRun, control: TestRun) -> list[str]:
     told = []
-    places = [path for path in unseen if not there.get(path)]
     if places:
         told.append(f"canary: `{command}` does not show a failing test of ours in {', '.join(places)}, nor on the base")
     if run.exit_code == 0 and control.exit_code == 0:
@@ -227,3 +259,13 @@ def _gone(tests: list[str]) -> Finding:
     listed = ", ".join(tests[:10])
     message = f"with a failing test among them these are no longer reported: {listed}. {REPAIR}"
     return Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=message, tests=tests)
+
+
+def _luck(tests: list[str], requirements: list[str]) -> Finding:
+    message = (
+        f"green and red on the same code: {', '.join(tests)}. Only this proves {', '.join(requirements)}, so nothing does. "
+        "Write a test whose result depends on the code alone."
+    )
+    return Finding(
+        gate="canary", verdict=Verdict.REQUIREMENT_UNTESTED, message=message, tests=tests, requirements=requirements
+    )

@@ -58,8 +58,8 @@ def stops_early(candidate: Candidate, command: str) -> bool:
         return True
     texts = {name: _text(candidate, name) for name in (*CONFIGS, *NODE_CONFIGS)}
     options = [found for name in CONFIGS for found in ADDOPTS.findall(texts[name])]
-    quoted = (re.sub(r"[\"'\[\],=]", " ", text) for text in options)
-    return any(STOPS.search(text) or PYTEST_STOPS.search(text) or re.search(r"--maxfail [1-9]", text) for text in quoted) or any(
+    quoted = (re.sub(r"[\"'\[\],]", " ", text) for text in options)
+    return any(STOPS.search(text) or PYTEST_STOPS.search(text) for text in quoted) or any(
         BAIL.search(texts[name]) for name in NODE_CONFIGS
     )
 
@@ -125,7 +125,7 @@ def style_of(path: str, source: bytes, command: str, green: TestRun, only_one: b
     pytest = "pytest" in command or (tells_single_tests(green) and "unittest" not in command)
     names = [test.rpartition("::")[2] for test in passed_tests(green) if test.startswith(f"{path}::")]
     prefix = next((name for name in names if not name.startswith("test")), "test").partition("_")[0]
-    usual = not names or any(name.startswith("test") for name in names)
+    usual = not prefix.isidentifier() or not names or any(name.startswith("test") for name in names)
     classes = not pytest or b"TestCase" in source
     return Style("test" if usual else prefix, pytest, classes, only_one)
 

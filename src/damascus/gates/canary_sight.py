@@ -1,6 +1,6 @@
 """What a run with failing tests of ours shows: which of them, and what became of everybody else's."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from damascus.domain.ports import Case, TestRun
@@ -40,15 +40,8 @@ def missing(green: TestRun, run: TestRun, ours: Collection[str]) -> list[str]:
     return [test for test, count in before.items() if now[test] < count]
 
 
-def turned(before: TestRun, after: TestRun) -> list[str]:
-    """Green in the one and red in the other, on the same code."""
-    red = _by_test(after, RED)
-    return [test for test in _by_test(before, GREEN) if test in red]
-
-
-def _by_test(run: TestRun, states: Collection[str]) -> dict[str, list[Case]]:
-    found: dict[str, list[Case]] = defaultdict(list)
-    for case in run.cases:
-        if case.status in states:
-            found[case.id].append(case)
-    return found
+def turned(green: TestRun, run: TestRun, ours: Collection[str], laid: Collection[str]) -> list[str]:
+    """Tests that are red in this run and were not in the green one, ours and those of files of ours left out."""
+    red = [case for case in run.cases if case.status in RED and not any(named(case, name) for name in ours)]
+    known = {case.id for case in green.cases} if tells_single_tests(green) else None
+    return [case.id for case in red if case.file not in laid and (known is None or case.id in known)]

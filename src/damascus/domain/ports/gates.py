@@ -114,6 +114,8 @@ class GateResult(BaseModel):
     green_tests: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     """Told to people and critics, on the receipt; refuses nothing."""
+    flaky: list[str] = Field(default_factory=list)
+    """Tests seen green and red on this one tree: quarantined by name, they prove nothing and refuse nobody."""
 
 
 class ChangedFile(BaseModel):

@@ -22,6 +22,7 @@ from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.engine import judging, milestones
 from damascus.engine.judging import Judged
 from damascus.engine.phases.ci import await_ci, required_jobs
+from damascus.engine.phases.ci_flaky import tell_unsteady
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
@@ -91,6 +92,7 @@ def prove(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Fresh | Outcome:
     """verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
     assert rebase.commit is not None
     judged = run.local("verify", Judged, lambda: _verify(run, spec, made, rebase), key=rebase.commit)
+    tell_unsteady(run, judged)
     if judged.findings:
         return judging.rejected(run, judged, made.files_changed)
 
