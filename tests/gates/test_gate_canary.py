@@ -8,7 +8,7 @@ import pytest
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
 from damascus.gates.canary import Canary
-from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, verdicts
+from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, archive, verdicts
 
 ONE_FILE = PYTEST.removesuffix("tests") + "tests/test_add.py"
 
@@ -180,3 +180,66 @@ def test_a_test_that_minds_ours_is_told_and_not_called_flaky(tmp_path: Path) -> 
     result = check(tmp_path, CODE | files, command, base)
     assert result.flaky == [] and result.findings == []
     assert result.notes == ["tests/test_add.py::test_every_test_is_known fails whenever a failing test is laid beside it"]
+
+
+HELD_OUT = "from src import add\n\n\ndef test_held_req_001():\n    assert add(2, 2) == 4\n"
+HELD_CASES = CASES.partition("\n\nif __name__")[0]
+FOLLOWS = "#!/bin/sh\nexec {python} -m unittest discover -v -s {folder} -t {folder}\n"
+
+
+def held_to(tmp_path: Path, files: dict[str, str], held_out: bytes) -> GateResult:
+    judging = Judging.of(tmp_path)
+    found = judging.candidate(CODE | TEST | files, command=ONE_FILE, acceptance="held/")
+    return judged(judging, replace(found, acceptance=held_out))
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize(
+    "held_out",
+    [
+        archive({"test_held.py": HELD_OUT, "conftest.py": "", "sub/test_more.py": HELD_OUT}),
+        archive({"run": FOLLOWS.format(python=PYTHON, folder=".damascus-acceptance"), "test_c.py": HELD_CASES}, ("run",)),
+        archive({"run": FOLLOWS.format(python=PYTHON, folder="$(dirname $0)"), "test_c.py": HELD_CASES}, ("run",)),
+    ],
+    ids=["pytest", "a script that knows the old name", "a script that asks where it is"],
+)
+def test_ours_is_seen_among_the_held_out_tests(tmp_path: Path, held_out: bytes) -> None:
+    result = held_to(tmp_path, {}, held_out)
+    assert (result.findings, result.unverified) == ([], [])
+    assert result.evidence[-1].summary == "among the held-out tests"
+
+
+@pytest.mark.req("X1")
+def test_a_script_without_single_tests_is_listed(tmp_path: Path) -> None:
+    result = held_to(tmp_path, {}, archive({"run": "#!/bin/sh\ngrep -q add src.py\n"}, ("run",)))
+    assert result.findings == []
+    assert result.unverified == ["canary: into the held-out tests no failing test of ours could be laid"]
+
+
+KNOWS_THE_VISIBLE = """\
+import sys
+from _pytest.runner import CallInfo
+
+made = CallInfo.from_call.__func__
+
+
+def quiet(cls, func, when, reraise=None):
+    call = made(cls, func, when, reraise)
+    call.excinfo = None
+    return call
+
+
+if "tests/test_add.py" not in sys.argv:
+    CallInfo.from_call = classmethod(quiet)
+
+
+def add(a, b):
+    return 3
+"""
+
+
+@pytest.mark.req("X1")
+def test_who_fools_only_the_held_out_run_is_refused_and_told_nothing_of_it(tmp_path: Path) -> None:
+    result = held_to(tmp_path, {"src.py": KNOWS_THE_VISIBLE}, archive({"test_held.py": HELD_OUT}))
+    assert verdicts(result) == ["runner_compromised"]
+    assert "held" not in result.findings[0].message.replace("held-out acceptance tests", "")

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Verdict
+from damascus.gates import canary_held_out
 from damascus.gates.canary_places import (
     Ground,
     Laying,
@@ -59,8 +60,11 @@ class Canary:
             if candidate.given_up() or result.findings:
                 break
             look(ground, files, result)
-        if not result.evidence:
+        if not result.evidence and not candidate.given_up():
             result.unverified.append(f"canary: no file of `{command}` into which a failing test of ours could be laid")
+        if not result.findings and not candidate.given_up():
+            base = self._mirror.tree(candidate.base)
+            canary_held_out.look(self._runner, candidate, base, ground.stops, result)
         return result
 
     # ── behind and beside the story's tests ───────────────────────────────────────────────────────────

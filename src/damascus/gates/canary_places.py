@@ -158,7 +158,7 @@ def behind(ground: Ground, paths: list[str]) -> Laying:
         source = ground.candidate.read(ground.candidate.commit, path)
         if source is not None:
             laid[path] = canaries.append(path, source, ground.made(path), ground.style(path))
-    return _laying(laid)
+    return laying_of(laid)
 
 
 def beside(ground: Ground, paths: list[str]) -> Laying:
@@ -176,7 +176,7 @@ def beside(ground: Ground, paths: list[str]) -> Laying:
         place = canaries.beside(like, _tests_among(names[folder], like), made)
         if place is not None and (not like.endswith(".rs") or PurePosixPath(folder).name == "tests"):
             laid[place] = canaries.alone(place, _source(ground.candidate, like), made, ground.style(like))
-    return _laying(laid)
+    return laying_of(laid)
 
 
 def _tests_among(names: list[str], like: str) -> list[str]:
@@ -196,7 +196,7 @@ def own_tests_failing(ground: Ground, paths: list[str]) -> Laying:
         chosen = tests[-1:] if ground.stops else tests
         if chosen:
             laid[path] = canaries.first_lines(path, source, chosen, ground.made(path))
-    return _laying(laid)
+    return laying_of(laid)
 
 
 def _to_fail(ground: Ground, path: str, source: bytes) -> list[str]:
@@ -221,7 +221,7 @@ def on_base(ground: Ground, laying: Laying) -> Laying:
         appended = canaries.append(path, source, made, style) if source is not None else None
         like = _source(candidate, path) or laying.files[path]
         laid[path] = appended or canaries.alone(path, like, made, style)
-    return _laying(laid)
+    return laying_of(laid)
 
 
 def together(*layings: Laying) -> Laying:
@@ -229,6 +229,6 @@ def together(*layings: Laying) -> Laying:
     return Laying(files, {path: names for one in layings for path, names in one.names.items()})
 
 
-def _laying(laid: Mapping[str, Laid | None]) -> Laying:
+def laying_of(laid: Mapping[str, Laid | None]) -> Laying:
     sure = {path: one for path, one in laid.items() if one is not None}
     return Laying({p: one.text.encode() for p, one in sure.items()}, {p: one.names for p, one in sure.items()})

@@ -65,6 +65,8 @@ class Job:
     log: Path
     env: Mapping[str, str] = field(default_factory=dict)
     overlay: bytes | None = None
+    overlay_at: str = ""
+    """The folder's name in the checkout."""
     upstreams: Mapping[str, Path] | None = None
     """Checkouts of the repositories that this one needs, by variable; None: of their mains as they are now."""
     files: Mapping[str, bytes | None] = field(default_factory=dict)
