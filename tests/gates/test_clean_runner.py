@@ -133,10 +133,11 @@ def test_an_overlay_replaces_what_the_candidate_put_there(tmp_path: Path) -> Non
     judging, outside = Judging.of(tmp_path), tmp_path / "outside"
     outside.mkdir()
     link = judging.mirror.write_blob(str(outside).encode())
-    commit = judging.commit({".damascus-acceptance": Entry("120000", link)})
+    commit = judging.commit({"held": Entry("120000", link), "tests": Entry("120000", link)})
     tar = archive({"run": "#!/bin/sh\ntest ! -e escape\n", "../escape": "x", "sub/data": "y"}, executable=("run",))
-    job = Job(judging.mirror.tree(commit), "./.damascus-acceptance/run", 10, "x", tmp_path / "l", overlay=tar)
-    assert judging.runner.run(job).green
+    for at in ("held", "tests/held"):
+        job = Job(judging.mirror.tree(commit), f"./{at}/run", 10, "x", tmp_path / "l", overlay=tar, overlay_at=at)
+        assert judging.runner.run(job).green
     assert list(outside.iterdir()) == []
 
 

@@ -1,15 +1,16 @@
 """Gates commands and acceptance: the project's commands, and tests that no agent sees."""
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
-from damascus.gates.acceptance import Acceptance, acceptance_command
+from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
-from damascus.gates.held_out import HeldOutFile
+from damascus.gates.held_out import HeldOutFile, acceptance_command
+from damascus.gates.tests import Tests
 from tests.gates.judging import CODE, PYTEST, PYTHON, TEST, Judging, archive, verdicts
 
 HELD_OUT = (
@@ -85,17 +86,49 @@ def test_a_spec_without_acceptance_has_nothing_to_judge(tmp_path: Path) -> None:
     assert result.findings == [] and result.evidence == []
 
 
+VISIBLE = ("tests/test_a.py", "tests/sub/test_b.py", "src/a.py")
+
+
+@pytest.mark.req("X1")
 @pytest.mark.parametrize(
     ("test_command", "expected"),
     [
-        (".venv/bin/python -m pytest", ".venv/bin/python -m pytest -q .damascus-acceptance"),
-        ("cd x && python3.12 -m unittest", "python3.12 -m pytest -q .damascus-acceptance"),
-        (".venv/bin/pytest -q", ".venv/bin/python -m pytest -q .damascus-acceptance"),
-        ("make test", "python3 -m pytest -q .damascus-acceptance"),
+        (".venv/bin/python -m pytest", ".venv/bin/python -m pytest HERE"),
+        ("A=1 python -m pytest -q tests/test_a.py", "A=1 python -m pytest -q HERE/test_a.py"),
+        ("python -m pytest tests -q -p no:x", "python -m pytest HERE -q -p no:x"),
+        ("python -m pytest tests/test_a.py::test_x tests/sub", "python -m pytest HERE"),
+        ("python -m pytest -k one tests/test_a.py -m slow", "python -m pytest HERE/test_a.py"),
+        ("python -m pytest --deselect=tests/test_a.py -x", "python -m pytest -x HERE"),
+        ("cd x && python3.12 -m unittest", "python3.12 -m pytest -q HERE"),
+        (".venv/bin/pytest -q", ".venv/bin/python -m pytest -q HERE"),
+        ("make test", "python3 -m pytest -q HERE"),
     ],
 )
-def test_the_held_out_tests_run_with_the_same_python(test_command: str, expected: str) -> None:
-    assert acceptance_command([HeldOutFile("test_a.py", b"", False)], test_command) == expected
+def test_the_held_out_tests_run_as_the_visible_ones_do(test_command: str, expected: str) -> None:
+    found = acceptance_command([HeldOutFile("test_a.py", b"", False)], test_command, "tests/one", VISIBLE)
+    assert found == expected.replace("HERE", "tests/one")
+
+
+@pytest.mark.req("X1")
+def test_no_name_of_ours_tells_code_that_it_is_held_to_acceptance(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    runs = {}
+    spy = "import os, pathlib, sys\nSEEN = '\\n'.join([*sys.argv, *os.environ, os.getcwd().rpartition('/')[2], *map(str, "
+    spy += "sorted(pathlib.Path('.').rglob('*')))])\nprint('BEGIN', SEEN, 'END')\n\n\n" + CODE["src.py"]
+    for label, held_out in (("visible", None), ("held out", archive({"test_held.py": HELD_OUT}))):
+        made = candidate(judging, TEST | {"src.py": spy}, held_out, f"{PYTEST}/test_add.py -s")
+        gate = Tests(judging.runner) if held_out is None else Acceptance(judging.runner)
+        result = gate.check(made)
+        runs[label] = Path(result.evidence[0].log).read_text().partition("BEGIN")[2].partition("END")[0].split()
+    new = [word for word in runs["held out"] if word not in runs["visible"]]
+    folder = next(str(PurePosixPath(word).parent) for word in new if word.endswith("/test_held.py"))
+    assert set(new) == {folder, f"{folder}/test_held.py"}, "its file is called as its author called it"
+    assert not any(word in folder for word in ("damascus", "accept", "held"))
+    assert folder.startswith("tests/")
+    assert len(runs["held out"]) == len(runs["visible"]) + 2, "the folder and its file, and no other word"
+    said = sorted(word for word in runs["held out"] if not word.startswith(folder))
+    runs["visible"].remove("tests/test_add.py")  # the argument, in whose place the held-out file stands
+    assert said == sorted(runs["visible"])
 
 
 def test_every_command_of_the_base_must_exit_0(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]
         files_changed=files,
         out_of_scope=outside if first.verdict == "scope_violation" else [],
         touches_stories=stories_touched(run, files),
-        log=None if first.gate == "acceptance" else log,
+        log=None if first.gate in ("acceptance", "canary") else log,
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
+from damascus.gates.canary import Canary
 from damascus.gates.commands import Commands
 from damascus.gates.old_tests import OldTests
 from damascus.gates.red_green import Red
@@ -18,7 +19,7 @@ from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
 AFTER_REBASE = ("tests", "requirements", "suite", "old_tests", "commands", "acceptance")
-BESIDE: tuple[str, ...] = ()
+BESIDE: tuple[str, ...] = ("canary",)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         OldTests(runner, mirror),
         Commands(runner),
         Acceptance(runner),
+        Canary(runner, mirror),
     )
     registry = {gate.name: gate for gate in every}
     return GateSet(

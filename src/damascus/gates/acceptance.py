@@ -4,22 +4,16 @@ No test name, no path and no output leaves this gate in a finding: whoever knows
 the test. The log is kept for people, apart from what a brief names.
 """
 
-import re
 import tarfile
 from dataclasses import replace
-from pathlib import PurePosixPath
 
-from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, TestRun
-from damascus.domain.scope import HELD_OUT
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
-from damascus.gates.diff_paths import WORD
-from damascus.gates.held_out import HeldOutFile, held_out_files
+from damascus.gates.held_out import HeldOutFile, acceptance_command, folder_of, held_out_files
 from damascus.gates.requirements import names_requirement
 from damascus.gates.runs import failed_tests, job
 from damascus.stacks import tests_in
 from damascus.stacks.reports import expects_count
-
-PYTHON = re.compile(r"(?:.*/)?python[\d.]*")
 
 
 class Acceptance:
@@ -36,11 +30,7 @@ class Acceptance:
             files = list(held_out_files(candidate.acceptance))
         except tarfile.TarError:
             return GateResult(gate=self.name, findings=[_finding([], "could not be read")])
-        command = acceptance_command(files, candidate.spec.test_command)
-        wanted = job(candidate, candidate.tree, command, "acceptance")
-        hidden = candidate.private_logs / "acceptance.log"
-        run = self._runner.run(replace(wanted, overlay=candidate.acceptance, log=hidden))
-        return self._judged(candidate, files, run)
+        return self._judged(candidate, files, self._runner.run(acceptance_job(candidate, files)))
 
     def _judged(self, candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> GateResult:
         silent = not run.counted and expects_count(run.command)
@@ -66,18 +56,13 @@ def _evidence(run: TestRun, passed: bool) -> Evidence:
     )
 
 
-def acceptance_command(files: list[HeldOutFile], test_command: str) -> str:
-    """Its own `run` if it has one, else pytest with the Test Command's Python."""
-    if any(file.path == "run" and file.executable for file in files):
-        return f"./{HELD_OUT}/run"
-    words = WORD.findall(test_command)
-    python = next((word for word in words if PYTHON.fullmatch(word)), None)
-    beside = next((word for word in words if PurePosixPath(word).name == "pytest" and "/" in word), None)
-    if python is None and beside is not None:
-        python = str(PurePosixPath(beside).parent / "python")
-    if python is None and "pytest" in words:
-        return f'PYTHONPATH=".${{PYTHONPATH:+:$PYTHONPATH}}" pytest -q {HELD_OUT}'
-    return f"{python or 'python3'} -m pytest -q {HELD_OUT}"
+def acceptance_job(candidate: Candidate, files: list[HeldOutFile]) -> Job:
+    """As the visible tests are run: variables, arguments, folders."""
+    folder = folder_of(candidate)
+    command = acceptance_command(files, candidate.spec.test_command, folder, candidate.files(candidate.commit))
+    wanted = job(candidate, candidate.tree, command, "acceptance")
+    hidden = candidate.private_logs / "acceptance.log"
+    return replace(wanted, overlay=candidate.acceptance, overlay_at=folder, log=hidden)
 
 
 def _failure(candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> Finding:
@@ -88,7 +73,8 @@ def _failure(candidate: Candidate, files: list[HeldOutFile], run: TestRun) -> Fi
 
 def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed: list[str]) -> list[str]:
     """Ids that the failed tests name in the held-out source; a file that could not be collected names all of its."""
-    written = {f"{HELD_OUT}/{file.path}": tests_in(file.content, file.path) for file in files}
+    folder = folder_of(candidate)
+    written = {f"{folder}/{file.path}": tests_in(file.content, file.path) for file in files}
     texts = []
     for test in failed:
         path, _, name = test.partition("::")

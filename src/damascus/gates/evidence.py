@@ -26,7 +26,7 @@ from damascus.domain.failures import transient_os_error
 from damascus.domain.ports import Job, TestRun
 from damascus.domain.storable import clean
 from damascus.gates.environment import Place, environment
-from damascus.gates.held_out import lay_over
+from damascus.gates.held_out import lay_over, no_links_on_the_way
 from damascus.git.mirror import Mirror
 from damascus.stacks.junit import SIZE_LIMIT
 from damascus.stacks.locate import Locator
@@ -156,7 +156,7 @@ class CleanRunner:
         self._mirror.checkout(job.tree, place.tree)
         wanted, needed = {**self._prepare(place.tree), **job.env}, job.upstreams or {}
         if job.overlay is not None:
-            lay_over(job.overlay, place.tree)
+            lay_over(job.overlay, place.tree, job.overlay_at)
         lay_files(job.files, place.tree)
         with self._own(place) as own:
             finished = process.run(
@@ -209,9 +209,7 @@ def lay_files(files: Mapping[str, bytes | None], checkout: Path) -> None:
     """Whatever the candidate has at these names, be it a link, goes first; no link on the way is followed."""
     for name, content in files.items():
         target = checkout / name
-        for folder in reversed(target.relative_to(checkout).parents[:-1]):
-            if (checkout / folder).is_symlink():
-                (checkout / folder).unlink()
+        no_links_on_the_way(target, checkout)
         target.parent.mkdir(parents=True, exist_ok=True)
         executable = target.is_file() and not target.is_symlink() and bool(target.stat().st_mode & stat.S_IXUSR)
         target.unlink(missing_ok=True)
@@ -221,7 +219,7 @@ def lay_files(files: Mapping[str, bytes | None], checkout: Path) -> None:
 
 
 def _key(job: Job) -> Key:
-    overlay = hashlib.sha256(job.overlay).hexdigest() if job.overlay is not None else ""
+    overlay = f"{job.overlay_at} {hashlib.sha256(job.overlay).hexdigest()}" if job.overlay is not None else ""
     for name, content in sorted(job.files.items()):
         overlay += f" {name}:{hashlib.sha256(content).hexdigest() if content is not None else 'gone'}"
     needed = tuple(sorted((name, str(path)) for name, path in (job.upstreams or {}).items()))

@@ -5,7 +5,8 @@ process under test says. A skipped, expected-to-fail or empty test names nothing
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.spec import Requirement
@@ -28,11 +29,26 @@ class Requirements:
         if not candidate.spec.requirements:
             return GateResult(gate=self.name, unverified=["requirements: the spec names none"])
         run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
-        due = [need for need in candidate.spec.requirements if need.tag not in NOT_YET]
+        due = _due(candidate)
         result = _by_single_tests(candidate, run, due) or _by_text(candidate, due)
         later = [f"{need.id}: tagged {need.tag}" for need in candidate.spec.requirements if need.tag in NOT_YET]
         proof = evidence(self.name, run).model_copy(update={"summary": _summary(len(due), result)})
         return result.model_copy(update={"evidence": [proof], "unverified": [*result.unverified, *later]})
+
+
+def _due(candidate: Candidate) -> list[Requirement]:
+    return [need for need in candidate.spec.requirements if need.tag not in NOT_YET]
+
+
+def proved_by_none_but(tests: Collection[str], candidate: Candidate, run: TestRun) -> list[str]:
+    """Requirements that only these tests prove, who turned out to prove nothing."""
+    if candidate.red is None:
+        return []
+    left = [case for case in run.cases if case.id not in tests]
+    fewer = run.model_copy(update={"cases": left, "passed": run.passed - (len(run.cases) - len(left))})
+    red = candidate.red.model_copy(update={"red_tests": [t for t in candidate.red.red_tests if t not in tests]})
+    result = _by_single_tests(replace(candidate, red=red), fewer, _due(candidate))
+    return [need for finding in result.findings for need in finding.requirements] if result else []
 
 
 def _summary(due: int, result: GateResult) -> str:

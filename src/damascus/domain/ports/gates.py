@@ -65,6 +65,8 @@ class Job:
     log: Path
     env: Mapping[str, str] = field(default_factory=dict)
     overlay: bytes | None = None
+    overlay_at: str = ""
+    """The folder's name in the checkout."""
     upstreams: Mapping[str, Path] | None = None
     """Checkouts of the repositories that this one needs, by variable; None: of their mains as they are now."""
     files: Mapping[str, bytes | None] = field(default_factory=dict)
@@ -118,6 +120,8 @@ class GateResult(BaseModel):
     green_tests: list[str] = Field(default_factory=list)
     notes: list[str] = Field(default_factory=list)
     """Told to people and critics, on the receipt; refuses nothing."""
+    flaky: list[str] = Field(default_factory=list)
+    """Tests seen green and red on this one tree: quarantined by name, they prove nothing and refuse nobody."""
 
 
 class ChangedFile(BaseModel):

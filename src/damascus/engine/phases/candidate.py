@@ -23,6 +23,7 @@ from damascus.engine import judging, milestones
 from damascus.engine.decided import decided
 from damascus.engine.judging import Judged
 from damascus.engine.phases.ci import await_ci, wanted_jobs
+from damascus.engine.phases.ci_flaky import tell_unsteady
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.red import candidate_of
 from damascus.engine.run import Run
@@ -93,6 +94,7 @@ def prove(run: Run, spec: Spec, made: Made, rebase: Rebase) -> Fresh | Outcome:
     """verify → push → propose → ci. Only a commit that passed here is ever pushed (D8)."""
     assert rebase.commit is not None
     judged = run.local("verify", Judged, lambda: _verify(run, spec, made, rebase), key=rebase.commit)
+    tell_unsteady(run, judged)
     if (refused := decided(run, judged, made.files_changed)) is not None:
         return refused
 

@@ -10,6 +10,7 @@ from damascus.domain.ci_failure import CiClass, failing_tests
 from damascus.domain.ids import short
 from damascus.domain.policy import Event
 from damascus.domain.ports import CiRun
+from damascus.engine.judging import Judged
 from damascus.engine.phases.ci_red import Diagnosis
 from damascus.engine.phases.ci_round import Round
 from damascus.engine.run import Run
@@ -35,6 +36,20 @@ def tell_flaky(run: Run, turn: Round, ci: CiRun) -> None:
             key=turn.key,
             events=lambda done: _told(ci, done.tests),
             with_done=lambda c, done: flaky.record(c, run.item, done.tests, ci.sha),
+        )
+
+
+def tell_unsteady(run: Run, judged: Judged) -> None:
+    """What the gates saw green and red on one tree, before anything was pushed: quarantined and told as CI's."""
+    found = [FlakyTest(job="verify", test=test) for result in judged.results for test in result.flaky]
+    if found:
+        run.effect(
+            "flaky",
+            Recognised,
+            lambda _: Recognised(tests=found),
+            key=f"verify-{judged.commit}",
+            events=lambda done: tuple(_event(one, judged.commit) for one in done.tests),
+            with_done=lambda c, done: flaky.record(c, run.item, done.tests, judged.commit),
         )
 
 
@@ -68,4 +83,8 @@ def _comment(run: Run, ci: CiRun, found: list[FlakyTest]) -> Recognised:
 
 
 def _told(ci: CiRun, tests: list[FlakyTest]) -> tuple[Event, ...]:
-    return tuple(("test.flaky", {"test": one.test, "job": one.job, "commit": ci.sha}) for one in tests)
+    return tuple(_event(one, ci.sha) for one in tests)
+
+
+def _event(one: FlakyTest, commit: str) -> Event:
+    return ("test.flaky", {"test": one.test, "job": one.job, "commit": commit})
