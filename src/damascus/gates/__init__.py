@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
+from damascus.gates.mutation import Mutation
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
@@ -16,7 +17,7 @@ from damascus.scanning.scanner import Scanner
 
 BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
 AFTER_REBASE = ("tests", "requirements", "commands", "acceptance")
-BESIDE: tuple[str, ...] = ()
+BESIDE: tuple[str, ...] = ("mutation",)
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Requirements(runner),
         Commands(runner),
         Acceptance(runner),
+        Mutation(runner),
     )
     registry = {gate.name: gate for gate in every}
     return GateSet(

@@ -38,6 +38,7 @@ from damascus.domain.ports.gates import (
     Gate,
     GateResult,
     Job,
+    Probe,
     TestRun,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "Job",
     "NoOversight",
     "Overseer",
+    "Probe",
     "Pull",
     "Push",
     "RemoteRefs",
