@@ -7,7 +7,6 @@ import pytest
 
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
-from damascus.domain.verdict import Kind
 from damascus.gates.mutation import Mutation
 from tests.gates.judging import BASE, Judging, verdicts
 
@@ -51,7 +50,8 @@ LIES = {
     "tautology": "def test_req_001():\n    assert add(1, 2) == add(1, 2)\n",
     "type only": "def test_req_001():\n    assert isinstance(add(1, 2), int)\n",
     "not none": "def test_req_001():\n    assert add(1, 2) is not None\n",
-    "swallowed": "def test_req_001():\n    try:\n        assert add(1, 2) == 3\n    except BaseException as err:\n        str(err)\n",
+    "swallowed": "def test_req_001():\n    try:\n        assert add(1, 2) == 3\n    except BaseException as err:\n"
+    "        str(err)\n",
     "mocked": "import src\ndef test_req_001(monkeypatch):\n    monkeypatch.setattr(src, 'add', lambda a, b: 3)\n"
     "    assert src.add(1, 2) == 3\n",
     "copied": "def plus(a, b):\n    return a + b\ndef test_req_001():\n    assert plus(1, 2) == 3\n",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
+from damascus.gates.knows_tests import KnowsTests
 from damascus.gates.mutation import Mutation
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
@@ -15,7 +16,7 @@ from damascus.gates.weakened_tests import WeakenedTests
 from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
-BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
+BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "knows_tests", "red")
 AFTER_REBASE = ("tests", "requirements", "commands", "acceptance")
 BESIDE: tuple[str, ...] = ("mutation",)
 
@@ -34,6 +35,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         ScopeGate(),
         Secrets(scanner),
         WeakenedTests(),
+        KnowsTests(),
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
