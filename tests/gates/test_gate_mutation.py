@@ -1,5 +1,6 @@
 """Gate mutation: the body of each changed function is taken away, and a test must notice."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from damascus.domain.spec import Requirement
 from damascus.gates.mutation import Mutation
 from tests.gates.judging import BASE, Judging, verdicts
 
+LOCK = 'version = 4\n\n[[package]]\nname = "m"\nversion = "0.1.0"\n'
 REFUSED = ["code_unproved"]
 CODE = """
 def add(a: int, b: int) -> int:
@@ -71,3 +73,46 @@ def test_a_test_that_needs_no_code_is_refused(judging: Judging, name: str) -> No
     result = judge(judging, CODE, "from src import add\n" + LIES[name].replace("LENGTH", str(length)))
 
     assert set(verdicts(result)) == set(REFUSED), result
+
+
+STACKS = {
+    "node": (
+        "node --test",
+        {"package.json": '{"name": "m", "type": "module"}\n'},
+        {"add.js": "export function add(a, b) {\n  return a + b;\n}\n"},
+        "add.test.js",
+        "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\n"
+        "test('REQ-001 adds', () => {{ {} }});\n",
+        ("assert.equal(add(1, 2), 3);", "add(1, 2); assert.ok(true);"),
+    ),
+    "go": (
+        "go test -v ./...",
+        {"go.mod": "module m\n\ngo 1.21\n"},
+        {"add.go": "package m\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\n"},
+        "add_test.go",
+        'package m\n\nimport "testing"\n\nfunc TestREQ_001(t *testing.T) {{\n\t{}\n}}\n',
+        ('if Add(1, 2) != 3 { t.Error("no") }', 'Add(1, 2); if t == nil { t.Error("no") }'),
+    ),
+    "rust": (
+        "cargo test --offline",
+        {"Cargo.toml": '[package]\nname = "m"\nversion = "0.1.0"\nedition = "2021"\n', "Cargo.lock": LOCK},
+        {"src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n"},
+        "tests/add.rs",
+        "#[test]\nfn req_001_adds() {{ {} }}\n",
+        ("assert_eq!(m::add(1, 2), 3);", "assert!(m::add(1, 2) < 1000);"),
+    ),
+}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("stack", STACKS)
+def test_other_stacks(tmp_path: Path, stack: str) -> None:
+    command, base, code, path, test, (honest, lying) = STACKS[stack]
+    if shutil.which(command.split()[0]) is None:
+        pytest.skip(f"needs {command.split()[0]}")
+    judging = Judging.of(tmp_path, {**BASE, **base})
+    good = check(judging, candidate(judging, {**code, path: test.format(honest)}, command=command))
+    assert verdicts(good) == [], good
+    assert "killed" in good.evidence[0].summary and "survived" not in good.evidence[0].summary
+    bad = check(judging, candidate(judging, {**code, path: test.format(lying)}, command=command))
+    assert set(verdicts(bad)) == set(REFUSED), bad

@@ -75,10 +75,9 @@ def _at_home(candidate: Candidate, path: str) -> bool:
         beside += [one for one in candidate.files(candidate.base) if str(PurePosixPath(one).parent) == folder][
             :LOOKED_AT
         ]
-    for one in beside:
-        if stack_of(one) is not None and not is_test(candidate, one):
-            if references_in(candidate.read(candidate.base, one) or b"", one):
-                return True
+    code = [one for one in beside if stack_of(one) is not None and not is_test(candidate, one)]
+    if any(references_in(candidate.read(candidate.base, one) or b"", one) for one in code[:LOOKED_AT]):
+        return True
     return FOR_USERS.fullmatch(path) is not None and not _used_by_code(candidate, path)
 
 

@@ -144,6 +144,9 @@ class Examination:
         ran = [one for one in self.of(function) if one.outcome in ("killed", "survived")]
         cut = any(one.outcome == "not run" for one in self.of(function))
         constants, raised = [one for one in ran if one.answers], [one for one in ran if not one.answers]
+        tried = {one.operator for one in self.of(function) if one.answers and one.outcome == "unviable"}
+        if tried and not constants:
+            constants = raised  # no constant of that type compiles
         if not any(one.killed for one in constants) and (constants or not cut):
             return "constants"
         if not any(one.killed for one in raised) and (raised or not cut):

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePosixPath
 
-from damascus.stacks.mutants import python_functions
+from damascus.stacks.mutants import go_functions, node_functions, python_functions, rust_functions
 from damascus.stacks.mutants.function import Edit, Function, Mutant, edited
 from damascus.stacks.mutants.outside import Part, parts_outside
 from damascus.stacks.stack import READ_LIMIT
@@ -23,7 +23,13 @@ def python_noise() -> str:
     return secrets.choice(forms)
 
 
-READERS |= {".py": (python_functions.functions, python_noise)}
+NODE = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+READERS |= {
+    ".py": (python_functions.functions, python_noise),
+    ".go": (go_functions.functions, python_noise),
+    ".rs": (rust_functions.functions, python_noise),
+    **dict.fromkeys(NODE, (node_functions.functions, python_noise)),
+}
 
 
 def reads(path: str) -> bool:
@@ -40,4 +46,11 @@ def functions_in(source: bytes, path: str, seen: Mapping[int, Collection[str]] |
 
 def outside(source: bytes, path: str) -> list[Part]:
     """What lies outside of any function. Raises ValueError as above."""
-    return parts_outside(source) if path.endswith(".py") else []
+    match PurePosixPath(path).suffix:
+        case ".py":
+            return parts_outside(source)
+        case ".go":
+            return go_functions.outside(source)
+        case ".rs":
+            return rust_functions.outside(source)
+    return node_functions.outside(source, path)

@@ -61,7 +61,7 @@ def functions(source: bytes, path: str, noise: Callable[[], str], seen: Seen | N
     whole = Source(path, Text.of(source), noise)
     found = []
     for node, prefix in _outermost(tree.body, ""):
-        made = _lambda(node, prefix, whole) if isinstance(node, ast.Assign) else None
+        made = _lambda(node, prefix, whole, seen or {}) if isinstance(node, ast.Assign) else None
         if isinstance(node, Def):
             made = _function(node, prefix, whole, (seen or {}).get(_first_line(node), ()))
         if made is not None:
@@ -237,7 +237,7 @@ def _compound(node: ast.stmt) -> bool:
     return hasattr(node, "body") or isinstance(node, ast.Match)
 
 
-def _lambda(node: ast.Assign, prefix: str, source: Source) -> Function | None:
+def _lambda(node: ast.Assign, prefix: str, source: Source, seen: Seen) -> Function | None:
     """`twice = lambda n: 2 * n`: its expression is the body."""
     made, target, text = node.value, node.targets[0], source.text
     if not isinstance(made, ast.Lambda) or not isinstance(target, ast.Name):
@@ -260,7 +260,10 @@ def _lambda(node: ast.Assign, prefix: str, source: Source) -> Function | None:
         soft=isinstance(body, ast.Constant),
         body=ast.dump(made),
         mutants=(
-            *(Mutant(f"return {constant}", instead(constant)) for constant in constants(None, [body])),
+            *(
+                Mutant(f"return {constant}", instead(constant))
+                for constant in constants(None, [body], seen.get(made.lineno, ()))
+            ),
             Mutant("raise", instead("(_ for _ in ()).throw(RuntimeError('damascus'))")),
         ),
         control=instead(as_it_was),
