@@ -6,6 +6,8 @@ from damascus.domain.ports import EvidenceRunner, Gate
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.canary import Canary
 from damascus.gates.commands import Commands
+from damascus.gates.knows_tests import KnowsTests
+from damascus.gates.mutation import Mutation
 from damascus.gates.old_tests import OldTests
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
@@ -17,9 +19,9 @@ from damascus.gates.weakened_tests import WeakenedTests
 from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
-BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "red")
+BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "knows_tests", "red")
 AFTER_REBASE = ("tests", "requirements", "suite", "old_tests", "commands", "acceptance")
-BESIDE: tuple[str, ...] = ("canary",)
+BESIDE = ("canary", "mutation")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         ScopeGate(mirror),
         Secrets(scanner),
         WeakenedTests(),
+        KnowsTests(),
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
@@ -44,6 +47,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Commands(runner),
         Acceptance(runner),
         Canary(runner, mirror),
+        Mutation(runner),
     )
     registry = {gate.name: gate for gate in every}
     return GateSet(

@@ -44,6 +44,11 @@ class Place:
         return self.root / "private"
 
     @property
+    def probe(self) -> Path:
+        """For what looks at the run from inside."""
+        return self.root / "probe"
+
+    @property
     def report(self) -> Path:
         return self.root / "report.xml"
 

@@ -158,6 +158,8 @@ class CleanRunner:
         if job.overlay is not None:
             lay_over(job.overlay, place.tree, job.overlay_at)
         lay_files(job.files, place.tree)
+        if job.probe is not None:
+            wanted |= job.probe.begin(place.probe, wanted)
         with self._own(place) as own:
             finished = process.run(
                 process.shell(job.command),
@@ -171,6 +173,8 @@ class CleanRunner:
             )
         if finished.stopped:
             raise Stopping
+        if job.probe is not None:
+            job.probe.end(place.probe)
         mask_file(job.log, wanted.values())
         return _result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
 

@@ -63,13 +63,13 @@ def _by_single_tests(candidate: Candidate, run: TestRun, due: list[Requirement])
     proving = turned_green(red, run) if feature and red else passed_tests(run)
     if not proving and not tells_single_tests(run):
         return None
-    texts = list(_texts(candidate, proving))
+    texts = list(texts_of(candidate, proving))
     missing = [need.id for need in due if not any(names_requirement(text, need.id) for text in texts)]
     doubtful = [f"{need.id}: red by exit code only" for need in due if feature and not red and need.id not in missing]
     return _result(missing, doubtful)
 
 
-def _texts(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
+def texts_of(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
     """What each of these tests names, by its source; a test without a known file only by its own name."""
     files: dict[str, WrittenFile] = {}
     for test in tests:

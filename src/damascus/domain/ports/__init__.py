@@ -39,6 +39,7 @@ from damascus.domain.ports.gates import (
     Gate,
     GateResult,
     Job,
+    Probe,
     TestRun,
 )
 
@@ -64,6 +65,7 @@ __all__ = [
     "Job",
     "NoOversight",
     "Overseer",
+    "Probe",
     "Pull",
     "Push",
     "RemoteRefs",

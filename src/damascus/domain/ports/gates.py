@@ -54,6 +54,15 @@ class TestRun(BaseModel):
         return self.passed + self.failed + self.skipped
 
 
+class Probe(Protocol):
+    """Looks at a command while it runs, from a folder of the run's own that the command can read and write."""
+
+    def begin(self, folder: Path, env: Mapping[str, str]) -> Mapping[str, str]:
+        """Lays out what it needs there; variables that the command gets beside `env`."""
+
+    def end(self, folder: Path) -> None: ...
+
+
 @dataclass(frozen=True)
 class Job:
     """A command to run on a clean checkout. `overlay` is a folder laid over it (held-out tests)."""
@@ -73,6 +82,8 @@ class Job:
     """Laid over the checkout, after set-up; None takes a file away. Part of what the result is keyed by."""
     fresh: bool = False
     """Run in earnest, whatever is known of this tree and command: neither taken from what is kept nor kept."""
+    probe: Probe | None = None
+    """Only for a job that is `fresh`: a result that is kept has nothing to look at."""
 
 
 class EvidenceRunner(Protocol):

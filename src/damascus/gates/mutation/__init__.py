@@ -1,0 +1,189 @@
+"""Gate mutation: each changed function must be needed by a test, each requirement by the changed code.
+
+The body of each changed function is taken away, one at a time, in several ways; the tests must notice. Rules, skip list
+and what is only told: docs/VERIFICATION.md. Nothing here proves that a test is good; it shows which ones are empty.
+"""
+
+import json
+from collections.abc import Iterator
+
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult
+from damascus.domain.verdict import Kind, Verdict
+from damascus.gates.diff_paths import is_test
+from damascus.gates.mutation.changed import changed_code
+from damascus.gates.mutation.examination import Examination
+from damascus.gates.mutation.trials import Trial
+from damascus.gates.runs import passed_tests, tells_single_tests
+from damascus.stacks.mutants import Function
+
+OUTCOMES = ("killed", "survived", "unviable", "not run")
+REPAIR = "Write a test that fails when the function gives a wrong answer."
+
+
+class Mutation:
+    name = "mutation"
+
+    def __init__(self, runner: EvidenceRunner) -> None:
+        self._runner = runner
+
+    def check(self, candidate: Candidate) -> GateResult:
+        if candidate.config.gates.mutation == "off":
+            return GateResult(gate=self.name, unverified=["mutation: off"])
+        changed = changed_code(candidate)
+        unread = [f"mutation: {path} can't be read" for path in changed.unread]
+        if not changed.functions:
+            return GateResult(gate=self.name, unverified=["mutation: no function changed", *unread])
+        done = Examination(self._runner, candidate, changed)
+        done.run()
+        write_artifact(done)
+        if done.control.red:
+            return _red_control(done, unread)
+        findings, unverified = judged(done)
+        return GateResult(
+            gate=self.name,
+            findings=findings,
+            evidence=[_evidence(done)],
+            unverified=[*unread, *unverified],
+            notes=list(notes(done)),
+            flaky=done.flaky,
+        )
+
+
+def _red_control(done: Examination, unread: list[str]) -> GateResult:
+    command = done.bench.command
+    if done.command_reads_sources:
+        why = f"mutation: `{command}` looks at the sources themselves, so it can't be run with a mutant"
+        return GateResult(gate="mutation", unverified=[*unread, why])
+    message = (
+        f"`{command}` is red once a statement without any effect stands in front of the changed functions. "
+        "A test must look at what the code does, not at its source."
+    )
+    return GateResult(gate="mutation", findings=[_finding(message, [], output=done.control.run.output)])
+
+
+def judged(done: Examination) -> tuple[list[Finding], list[str]]:
+    findings, unverified = [], list(_not_run(done))
+    readers = [test for test in done.control.readers if _of_story(done.candidate, test)]
+    if readers:
+        message = (
+            f"red once a statement without any effect stands in the code: {', '.join(readers)}. "
+            "A test must look at what the code does, not at its source."
+        )
+        findings.append(_finding(message, readers))
+    refactor = done.candidate.spec.kind is not Kind.FEATURE
+    for function in done.changed.functions:
+        why = done.unnoticed(function) if function.strict else None
+        if why and refactor and done.weak_on_base(function):
+            unverified.append(f"mutation: {function.where}: no test notices a mutant, nor did one before")
+        elif why:
+            findings.append(_unproved(done, function, why))
+    for ident in done.unneeding() if not refactor else []:
+        findings += _unneeding(done, ident, unverified)
+    if not tells_single_tests(done.bench.green) and done.requirements:
+        unverified.append(f"mutation: `{done.bench.command}` does not tell which test noticed a mutant")
+    return findings, unverified
+
+
+def _of_story(candidate: Candidate, test: str) -> bool:
+    path = test.partition("::")[0]
+    return any(file.path == path for file in candidate.changed) or not is_test(candidate, path)
+
+
+def _unproved(done: Examination, function: Function, why: str) -> Finding:
+    trials = [one for one in done.of(function) if one.outcome == "survived"]
+    callers = done.callers(function)
+    ways = ", ".join(dict.fromkeys(f"`{one.operator}`" for one in trials if one.answers == (why == "constants")))
+    if callers is not None and not callers:
+        message = f"{function.where}: no test runs it. {REPAIR}"
+    else:
+        by = f" ({', '.join(sorted(callers)[:5])})" if callers else ""
+        message = f"{function.where}: the tests that run it{by} stay green with {ways or 'its body gone'}. {REPAIR}"
+    return _finding(message, sorted(callers or ()), paths=[function.path])
+
+
+def _unneeding(done: Examination, ident: str, unverified: list[str]) -> Iterator[Finding]:
+    cut = any(one.outcome == "not run" for one in (*done.trials, *done.asides))
+    outside = [*done.changed.opaque, *done.changed.unread, *(a.where for a in done.asides if a.everybody)]
+    if cut or outside or len(done.changed.asides) > len(done.asides) > 0:
+        about = f" (outside of functions: {', '.join(outside[:3])})" if outside else ""
+        unverified.append(f"mutation: {ident}: its tests need no changed function{about}")
+        return
+    tests = done.tests_naming(ident)
+    message = f"the tests of {ident} ({', '.join(tests) or 'none'}) pass with every changed function emptied. {REPAIR}"
+    yield _finding(message, tests, requirements=[ident])
+
+
+def _finding(
+    message: str,
+    tests: list[str],
+    *,
+    paths: list[str] | None = None,
+    requirements: list[str] | None = None,
+    output: str = "",
+) -> Finding:
+    return Finding(
+        gate="mutation",
+        verdict=Verdict.CODE_UNPROVED,
+        message=message,
+        tests=tests,
+        paths=paths or [],
+        requirements=requirements or [],
+        output=output,
+    )
+
+
+def _not_run(done: Examination) -> Iterator[str]:
+    missing = [one for one in done.trials if one.outcome == "not run"]
+    for where in dict.fromkeys(one.where for one in missing):
+        operators = ", ".join(one.operator for one in missing if one.where == where)
+        yield f"mutation: {where}: not run in time: {operators}"
+
+
+def notes(done: Examination) -> Iterator[str]:
+    for function in done.changed.functions:
+        survived = [one.operator for one in done.of(function) if one.outcome == "survived"]
+        if survived and not (function.strict and done.unnoticed(function)):
+            yield f"mutation: {function.where}: not every test notices {', '.join(dict.fromkeys(survived))}"
+        if done.callers(function) == set() and not function.strict:
+            yield f"mutation: {function.where}: no test of the story runs it"
+    for test in done.control.readers:
+        if not _of_story(done.candidate, test):
+            yield f"mutation: {test} looks at the source, so it counts for nothing here"
+    if tells_single_tests(done.bench.green):
+        for test in passed_tests(done.bench.green):
+            if _of_story(done.candidate, test) and not done.needs_the_code(test):
+                yield f"proves nothing: {test}"
+
+
+def _evidence(done: Examination) -> Evidence:
+    trials = [*done.trials, *done.later]
+    counts = {name: sum(one.outcome == name for one in trials) for name in OUTCOMES}
+    told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    return Evidence(
+        gate="mutation",
+        command=done.bench.command,
+        tree=done.candidate.tree,
+        seconds=round(sum(run.seconds for run in done.runs), 3),
+        log=str(done.candidate.logs / "mutants.json"),
+        summary=f"{len(done.changed.functions)} changed functions, mutants: {told or 'none'}",
+    )
+
+
+def write_artifact(done: Examination) -> None:
+    """Every mutant with file and line, operator, the line as it was run, and the tests that ran and noticed."""
+    done.candidate.logs.mkdir(parents=True, exist_ok=True)
+    told = [_told(one) for one in (*done.trials, *done.later, *done.asides)]
+    (done.candidate.logs / "mutants.json").write_text(json.dumps(told, indent=1))
+
+
+def _told(trial: Trial) -> dict[str, object]:
+    return {
+        "where": trial.where,
+        "operator": trial.operator,
+        "put in": trial.words,
+        "outcome": trial.outcome,
+        "ran": list(trial.selected) if trial.selected is not None else "all tests of the command",
+        "died": list(trial.died),
+        "command": trial.run.command if trial.run else "",
+        "log": trial.run.log if trial.run else "",
+    }

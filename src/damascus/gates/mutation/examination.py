@@ -1,0 +1,238 @@
+"""All trials of one candidate, in the order that saves most runs, and what is known after them.
+
+1. the control, with the probe: which tests call which changed function, which tests look at the source;
+2. each mutant with the tests that call its function;
+3. what survived and would be refused: again with every test of the command, then with the project's whole suite;
+4. requirements whose tests died with none: the rest of the changes, one by one;
+5. the control once more: who is red now killed by luck, or by the clock.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from damascus.domain.ports import Candidate, EvidenceRunner, TestRun
+from damascus.domain.spec import Requirement
+from damascus.domain.verdict import Kind
+from damascus.gates.mutation.changed import Changed, changed_code, functions_of
+from damascus.gates.mutation.control import Control, control, judges_the_text, newly_red
+from damascus.gates.mutation.trials import Attempt, Bench, Trial
+from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
+from damascus.gates.runs import job, passed_tests, tells_single_tests
+from damascus.stacks import default_command
+from damascus.stacks.mutants import Function, Mutant
+
+ASIDES = 12
+
+
+@dataclass
+class Examination:
+    runner: EvidenceRunner
+    candidate: Candidate
+    changed: Changed
+    trials: list[Trial] = field(default_factory=list)
+    later: list[Trial] = field(default_factory=list)
+    """With every test, with the suite, on the base: they can only acquit."""
+    asides: list[Trial] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.until = time.monotonic() + self.candidate.config.gates.mutation_seconds
+        green = self.runner.run(job(self.candidate, self.candidate.tree, self.candidate.spec.test_command, "tests"))
+        self.bench = Bench(self.runner, self.candidate, self.candidate.spec.test_command, green, self.until)
+
+    # ── the runs ──────────────────────────────────────────────────────────────────────────────────────
+
+    def run(self) -> None:
+        first = self.control
+        if first.red:
+            return
+        self.bench.mute |= {*first.readers, *first.flaky}
+        self.flaky += first.flaky
+        self.changed = changed_code(self.candidate, first.seen)
+        self.trials = self.bench.try_all(self._first_round())
+        self._acquit()
+        if not self.refused:
+            self._needs()
+            self._last_control()
+
+    @cached_property
+    def control(self) -> Control:
+        return control(self.bench, self.changed)
+
+    @cached_property
+    def command_reads_sources(self) -> bool:
+        return self.control.red and judges_the_text(self.bench, self.changed)
+
+    def _first_round(self) -> Iterator[Attempt]:
+        """Strict functions first: their first constant and `raise` decide."""
+        strict = [one for one in self.changed.functions if one.strict]
+        loose = [one for one in self.changed.functions if not one.strict]
+        for function in strict:
+            yield from self._attempts(function, [function.mutants[0], function.mutants[-1]])
+        for function in loose:
+            yield from self._attempts(function, [one for one in function.mutants if one.answers][:2])
+        for function in strict:
+            yield from self._attempts(function, list(function.mutants[1:-1]))
+
+    def _attempts(self, function: Function, mutants: list[Mutant]) -> Iterator[Attempt]:
+        callers = self.callers(function)
+        if callers is not None and not callers:
+            return  # nobody calls it; asked again with every test before that is believed
+        for mutant in mutants:
+            yield Attempt.of(function, mutant, self.changed.sources[function.path], callers)
+
+    def callers(self, function: Function) -> set[str] | None:
+        """The tests that call it, by the names of the report; None: all of them, for all we know."""
+        seen = self.control.seen
+        if seen is None or not function.path.endswith(".py") or not self._tests_by_name:
+            return None
+        told = seen.callers(function.path, function.first_line)
+        if "" in told:
+            return None
+        found = {self._tests_by_name.get(test, "") for test in told}
+        return None if "" in found else found
+
+    @cached_property
+    def _tests_by_name(self) -> dict[str, str]:
+        """From the name that pytest uses, relative to its root, to the name by the checkout's paths."""
+        seen = self.control.seen
+        reported = passed_tests(self.bench.green)
+        told = {test for lines in seen.calls.values() for tests in lines.values() for test in tests} if seen else set()
+        known = set(reported)
+        for test in sorted(told - {""}):
+            match = [one for one in reported if one == test or one.endswith("/" + test)]
+            if match:
+                before = match[0][: len(match[0]) - len(test)]
+                return {one.removeprefix(before): one for one in known}
+        return {}
+
+    # ── before anybody is refused ─────────────────────────────────────────────────────────────────────
+
+    @property
+    def refused(self) -> list[Function]:
+        return [one for one in self.changed.functions if one.strict and self.unnoticed(one)]
+
+    def _acquit(self) -> None:
+        for function in self.refused:
+            self._with(self.bench, function)
+        if self.refused and self.suite is not None:
+            for function in self.refused:
+                self._with(self.suite, function)
+
+    def _with(self, bench: Bench, function: Function) -> None:
+        """Until a constant and a blow-up were noticed. What ran with every test of this command is not run again."""
+        source = self.changed.sources[function.path]
+        known = {one.operator for one in self.of(function) if bench is self.bench and self.with_all_tests(one)}
+        more = [function.blow_up] if function.blow_up and not self._open(function, True) else []
+        for mutant in (*function.mutants, *more):
+            if mutant.operator not in known and self._open(function, mutant.answers):
+                self.later.append(bench.attempt(Attempt.of(function, mutant, source, None)))
+
+    def with_all_tests(self, trial: Trial) -> bool:
+        return trial.selected is None or set(passed_tests(self.bench.green)) <= set(trial.selected)
+
+    def _open(self, function: Function, answers: bool) -> bool:
+        return not any(one.killed and one.answers == answers for one in self.of(function))
+
+    def of(self, function: Function) -> list[Trial]:
+        return [one for one in (*self.trials, *self.later) if one.where == function.where]
+
+    def unnoticed(self, function: Function) -> str | None:
+        """Why nothing shows that a test needs this function; None if a constant and a blow-up were noticed."""
+        ran = [one for one in self.of(function) if one.outcome in ("killed", "survived")]
+        cut = any(one.outcome == "not run" for one in self.of(function))
+        constants, raised = [one for one in ran if one.answers], [one for one in ran if not one.answers]
+        tried = {one.operator for one in self.of(function) if one.answers and one.outcome == "unviable"}
+        if tried and not constants:
+            constants = raised  # no constant of that type compiles
+        if not any(one.killed for one in constants) and (constants or not cut):
+            return "constants"
+        if not any(one.killed for one in raised) and (raised or not cut):
+            return "raise"
+        return None
+
+    @cached_property
+    def suite(self) -> Bench | None:
+        """The project's whole test command, where it is another one and green."""
+        command = self.candidate.config.test.command or default_command(self.candidate.files(self.candidate.base)) or ""
+        if command in ("", "none", self.bench.command):
+            return None
+        green = self.runner.run(job(self.candidate, self.candidate.tree, command, "suite"))
+        ended = green.exit_code == 0 and not green.timed_out
+        return Bench(self.runner, self.candidate, command, green, self.until, "suite-mutant") if ended else None
+
+    def weak_on_base(self, function: Function) -> bool:
+        """For a refactor: did the base's own tests notice no more, or is there nothing to compare with?"""
+        base = self.bench.on_base()
+        last = function.name.rpartition(".")[2]
+        old = [one for one in functions_of(self.candidate, self.candidate.base) if one.name.rpartition(".")[2] == last]
+        if not old or self.bench.over:
+            return True
+        source = self.candidate.read(self.candidate.base, old[0].path) or b""
+        trials = [base.attempt(Attempt.of(old[0], one, source, None)) for one in old[0].mutants]
+        self.later += [one for one in trials if not one.killed]
+        return not any(one.killed and one.answers for one in trials)
+
+    # ── requirements ──────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def requirements(self) -> list[Requirement]:
+        return [need for need in self.candidate.spec.requirements if need.tag not in NOT_YET]
+
+    def tests_naming(self, ident: str) -> list[str]:
+        tests = [test for test in passed_tests(self.bench.green) if test not in self.bench.mute]
+        return [test for test in tests if names_requirement(" ".join(texts_of(self.candidate, [test])), ident)]
+
+    def needs_the_code(self, test: str) -> bool:
+        """Does it die with a mutant that answers something? A blow-up is noticed by a test that asks nothing, too."""
+        tried = (*self.trials, *self.later, *self.asides)
+        return any(one.killed and one.answers and one.noticed_by(test) for one in tried)
+
+    def unneeding(self) -> list[str]:
+        """Requirements of which no test needs the changed code."""
+        if not tells_single_tests(self.bench.green):
+            return []
+        return [need.id for need in self.requirements if not any(map(self.needs_the_code, self.tests_naming(need.id)))]
+
+    def _needs(self) -> None:
+        if self.candidate.spec.kind is not Kind.FEATURE or not self.unneeding():
+            return
+        rest = [one for one in self.changed.functions if not any(map(self.with_all_tests, self.of(one)))]
+        for function in rest:
+            self.later += self.bench.try_all(
+                Attempt.of(function, mutant, self.changed.sources[function.path], None)
+                for mutant in function.mutants
+                if mutant.answers
+            )
+        if self.unneeding():
+            self.asides = self.bench.try_all(
+                Attempt(f"{one.path} {one.operator}", one.operator, one.path, one.source)
+                for one in self.changed.asides[:ASIDES]
+            )
+
+    # ── luck ──────────────────────────────────────────────────────────────────────────────────────────
+
+    def _last_control(self) -> None:
+        """A test that kills by luck, or from some time on, is red without a mutant as well."""
+        if self.bench.over:
+            return
+        run = self.bench.laid_over(self.changed.controls(), "control-last")
+        odd = newly_red(self.bench.green, run) - self.bench.mute
+        self.flaky += sorted(odd)
+        self.bench.mute |= odd
+        if odd:
+            self.trials = [_without(one, odd) for one in self.trials]
+            self.later = [_without(one, odd) for one in self.later]
+            self.asides = [_without(one, odd) for one in self.asides]
+
+    @property
+    def runs(self) -> list[TestRun]:
+        return [one.run for one in (*self.trials, *self.later, *self.asides) if one.run is not None]
+
+
+def _without(trial: Trial, odd: set[str]) -> Trial:
+    died = tuple(test for test in trial.died if test not in odd)
+    lucky = trial.killed and not trial.everybody and not died
+    return replace(trial, died=died, outcome="survived" if lucky else trial.outcome)

@@ -1,0 +1,180 @@
+"""One mutant, one run: the candidate's tree with one file of ours laid over it, in a checkout of its own."""
+
+import re
+import shlex
+import threading
+import time
+from collections.abc import Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from os import cpu_count
+from pathlib import PurePosixPath
+from typing import Literal
+
+from damascus.domain.ids import Sha
+from damascus.domain.ports import Candidate, EvidenceRunner, Probe, TestRun
+from damascus.gates.runs import failed_tests, job, passed_tests
+from damascus.stacks.mutants import Function, Mutant, edited
+
+Outcome = Literal["killed", "survived", "unviable", "not run"]
+AT_ONCE = 4
+PATIENCE = 5.0
+LEAST_SECONDS = 15.0
+SELECTION_LIMIT = 60_000
+DOES_NOT_COMPILE = re.compile(
+    r"\[(?:build|setup) failed\]|^error(?:\[E\d+\])?: |could not compile|\berror TS\d+|\bSyntaxError\b"
+    r"|Transform failed",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one mutant. `died` are the tests that noticed, by name; `everybody`: the run came to no end."""
+
+    where: str
+    operator: str
+    outcome: Outcome
+    died: tuple[str, ...] = ()
+    everybody: bool = False
+    run: TestRun | None = None
+    selected: tuple[str, ...] | None = None
+    function: Function | None = None
+    answers: bool = True
+    words: str = ""
+    """What was put in."""
+
+    @property
+    def killed(self) -> bool:
+        return self.outcome == "killed"
+
+    def noticed_by(self, test: str) -> bool:
+        """A file that could no longer be collected stands for the tests in it."""
+        plain = test.partition("[")[0]
+        if self.everybody:
+            return self.selected is None or test in self.selected
+        return any(one in (test, plain) or ("::" not in one and test.startswith(f"{one}::")) for one in self.died)
+
+
+@dataclass
+class Bench:
+    """Runs mutants of one candidate with one command, as long as there is time."""
+
+    runner: EvidenceRunner
+    candidate: Candidate
+    command: str
+    green: TestRun
+    until: float
+    label: str = "mutant"
+    tree: Sha | None = None
+    mute: set[str] = field(default_factory=set)
+    """Tests whose failing says nothing: red without a mutant, or flaky."""
+    _count: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def on_base(self) -> "Bench":
+        return replace(self, tree=self.candidate.base, label=f"base-{self.label}")
+
+    def laid_over(
+        self,
+        files: Mapping[str, bytes | None],
+        label: str,
+        selected: Collection[str] | None = None,
+        probe: Probe | None = None,
+    ) -> TestRun:
+        wanted = job(self.candidate, self.tree or self.candidate.tree, self.command, label)
+        env = dict(wanted.env)
+        if selected is not None and (options := self._options(selected)):
+            env["PYTEST_ADDOPTS"] = f"{env.get('PYTEST_ADDOPTS', '')} {options}".strip()
+        limit = max(LEAST_SECONDS, PATIENCE * self.green.seconds * (2 if probe else 1))
+        timeout = min(wanted.timeout, limit)
+        laid = {**_without_compiled(files), **files}
+        return self.runner.run(replace(wanted, files=laid, env=env, timeout=timeout, fresh=True, probe=probe))
+
+    def _options(self, selected: Collection[str]) -> str:
+        """pytest runs only these tests, whatever the command names: the others are deselected, by prefix."""
+        others = [test for test in (case.id for case in self.green.cases) if test not in selected]
+        files = {test.partition("::")[0] for test in selected}
+        short = dict.fromkeys(test if test.partition("::")[0] in files else test.partition("::")[0] for test in others)
+        safe = [one for one in short if not any(test.startswith(one) for test in selected)]
+        options = " ".join(f"--deselect={shlex.quote(one)}" for one in safe)
+        return options if len(options) < SELECTION_LIMIT else ""
+
+    @property
+    def over(self) -> bool:
+        return self.candidate.given_up() or time.monotonic() > self.until
+
+    def try_all(self, wanted: "Iterable[Attempt]") -> list[Trial]:
+        """Side by side where there are cores; in the order given, so that what matters most is not cut off."""
+        with ThreadPoolExecutor(max(1, min(cpu_count() or 1, AT_ONCE)), thread_name_prefix="mutant") as pool:
+            return list(pool.map(self.attempt, list(wanted)))
+
+    def attempt(self, wanted: "Attempt") -> Trial:
+        if self.over:
+            return wanted.trial("not run", ())
+        with self._lock:
+            self._count += 1
+            label = f"{self.label}-{self._count}"
+        run = self.laid_over({wanted.path: wanted.source}, label, wanted.selected)
+        return self._judged(wanted, run)
+
+    def _judged(self, wanted: "Attempt", run: TestRun) -> Trial:
+        died = tuple(test for test in failed_tests(run) if test not in self.mute)
+        reported = failed_tests(run) or passed_tests(run)
+        if run.timed_out:
+            return wanted.trial("killed", died, run=run, everybody=True)
+        if run.exit_code == 0 and not died:
+            return wanted.trial("survived", (), run=run)
+        if not reported and not wanted.path.endswith(".py") and DOES_NOT_COMPILE.search(run.output):
+            return wanted.trial("unviable", (), run=run)
+        if not reported:
+            return wanted.trial("killed", (), run=run, everybody=True)
+        return wanted.trial("killed" if died else "survived", died, run=run)
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A mutant to be run. `selected` are the tests to run it with; None: all that the command runs."""
+
+    where: str
+    operator: str
+    path: str
+    source: bytes
+    selected: tuple[str, ...] | None = None
+    function: Function | None = None
+    answers: bool = True
+    words: str = ""
+
+    @classmethod
+    def of(cls, function: Function, mutant: Mutant, source: bytes, selected: Collection[str] | None) -> "Attempt":
+        chosen = None if selected is None else tuple(sorted(selected))
+        source = edited(source, [mutant.edit])
+        words = mutant.edit.text.strip()
+        return cls(function.where, mutant.operator, function.path, source, chosen, function, mutant.answers, words)
+
+    def trial(
+        self, outcome: Outcome, died: tuple[str, ...], run: TestRun | None = None, everybody: bool = False
+    ) -> Trial:
+        return Trial(
+            self.where,
+            self.operator,
+            outcome,
+            died,
+            everybody,
+            run,
+            self.selected,
+            self.function,
+            self.answers,
+            self.words,
+        )
+
+
+def _without_compiled(files: Iterable[str]) -> dict[str, bytes | None]:
+    """Compiled files that set-up may have left beside a source can hide what is laid over it."""
+    gone: dict[str, bytes | None] = {}
+    for path in map(PurePosixPath, files):
+        if path.suffix == ".py":
+            for version in (*range(38, 40), *range(310, 316)):
+                gone[str(path.parent / "__pycache__" / f"{path.stem}.cpython-{version}.pyc")] = None
+            gone[str(path.with_suffix(".pyc"))] = None
+    return gone
