@@ -38,6 +38,7 @@ from damascus.domain.ports.gates import (
     Gate,
     GateResult,
     Job,
+    RunnerCall,
     TestRun,
 )
 
@@ -67,6 +68,7 @@ __all__ = [
     "Push",
     "RemoteRefs",
     "Report",
+    "RunnerCall",
     "Stale",
     "TestRun",
     "Usage",
