@@ -2,9 +2,12 @@
 
 import os
 import shlex
+import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from damascus.stacks.reports import PYTEST_FILE
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "PYENV_ROOT", "JAVA_HOME", "GOROOT")
 TOOLCHAINS = {
@@ -21,6 +24,7 @@ class Place:
     """One run's own folder. Only `tree` is the checkout; the report lies outside of it."""
 
     root: Path
+    secret: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
     def tree(self) -> Path:
@@ -49,12 +53,17 @@ class Place:
         return self.root / "probe"
 
     @property
+    def reports(self) -> Path:
+        """Where runners report; its name is known to nobody beforehand."""
+        return self.root / self.secret
+
+    @property
     def report(self) -> Path:
-        return self.root / "report.xml"
+        return self.reports / PYTEST_FILE
 
     def make(self) -> None:
         self.root.mkdir(parents=True)
-        for folder in (self.tree, self.home, self.temporary):
+        for folder in (self.tree, self.home, self.temporary, self.reports):
             folder.mkdir()
 
 

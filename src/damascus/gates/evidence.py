@@ -18,19 +18,18 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from damascus.domain.errors import Stopping, TransientError
 from damascus.domain.failures import transient_os_error
 from damascus.domain.ports import Job, TestRun
-from damascus.domain.storable import clean
 from damascus.gates.environment import Place, environment
 from damascus.gates.held_out import lay_over, no_links_on_the_way
+from damascus.gates.results import read_result
 from damascus.git.mirror import Mirror
-from damascus.stacks.junit import SIZE_LIMIT
-from damascus.stacks.locate import Locator
-from damascus.stacks.reports import count
+from damascus.stacks.kit import Kit
 from damascus.system import process
 from damascus.system.checkouts import checkout_environment
 from damascus.system.masking import mask_file, masked
@@ -38,7 +37,6 @@ from damascus.system.ports import PortBlocks
 from damascus.system.sandbox import Cage, Level, detect
 
 KEPT = 256
-READ_BACK = 1_000_000
 Key = tuple[str, str, tuple[tuple[str, str], ...], str, tuple[tuple[str, str], ...]]
 Prepare = Callable[[Path], Mapping[str, str]]
 
@@ -164,19 +162,33 @@ class CleanRunner:
             finished = process.run(
                 process.shell(job.command),
                 cwd=place.tree,
-                env={**environment(place, wanted), **own, **{name: str(path) for name, path in needed.items()}},
+                env=self._reporting(
+                    place, {**environment(place, wanted), **own, **{name: str(path) for name, path in needed.items()}}
+                ),
                 log=job.log,
                 timeout=job.timeout,
                 stopping=self._stopping,
                 log_limit=self._log_limit,
-                cage=Cage(self._sandbox or detect(), write=(place.root,), read=(*self._readable, *needed.values())),
+                cage=Cage(
+                    self._sandbox or detect(),
+                    write=(place.root,),
+                    read=(*self._readable, *needed.values(), self._kit.folder),
+                ),
             )
         if finished.stopped:
             raise Stopping
         if job.probe is not None:
             job.probe.end(place.probe)
         mask_file(job.log, wanted.values())
-        return _result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
+        return read_result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
+
+    def _reporting(self, place: Place, env: Mapping[str, str]) -> Mapping[str, str]:
+        """Known runners report each test to us, whatever the command looks like."""
+        return self._kit.switched_on(env, place.reports, place.tree)
+
+    @cached_property
+    def _kit(self) -> Kit:
+        return Kit.below(self._checkouts.parent / "runners")
 
     def _own(self, place: Place) -> AbstractContextManager[dict[str, str]]:
         return nullcontext({}) if self._ports is None else checkout_environment(place.private, self._ports)
@@ -228,42 +240,3 @@ def _key(job: Job) -> Key:
         overlay += f" {name}:{hashlib.sha256(content).hexdigest() if content is not None else 'gone'}"
     needed = tuple(sorted((name, str(path)) for name, path in (job.upstreams or {}).items()))
     return job.tree, job.command, tuple(sorted(job.env.items())), overlay, needed
-
-
-def _result(job: Job, place: Place, finished: process.Finished) -> TestRun:
-    counts = count(_report(place.report), _read_back(job.log, finished.tail))
-    locator = Locator(place.tree)
-    return TestRun(
-        command=job.command,
-        tree=job.tree,
-        exit_code=finished.exit_code,
-        timed_out=finished.timed_out,
-        seconds=finished.seconds,
-        output=clean(finished.tail),
-        log=str(job.log),
-        counted=counts is not None,
-        cases=[locator.case(case) for case in counts.cases] if counts else [],
-        passed=counts.passed if counts else 0,
-        failed=counts.failed if counts else 0,
-        skipped=counts.skipped if counts else 0,
-    )
-
-
-def _report(path: Path) -> bytes | None:
-    """What the runner wrote, if it is a plain file of a sane size: the code under test knows this path too."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with open(fd, "rb") as file:
-        return file.read(SIZE_LIMIT + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
-
-
-def _read_back(log: Path, tail: str) -> str:
-    """Names of failed tests may stand far above the end of a long output."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - READ_BACK))
-            return file.read().decode("utf-8", errors="replace")
-    except OSError:
-        return tail

@@ -32,6 +32,10 @@ class Locator:
         ends = [path for path in self._by_name.get(pure.name, []) if path.endswith("/" + told)]
         return ends[0] if len(ends) == 1 else None
 
+    def named(self, name: str) -> list[str]:
+        """Every file of this name."""
+        return self._by_name.get(name, [])
+
     def _module_case(self, case: Case) -> Case:
         """unittest's `package.module.Class.test` → `package/module.py::Class::test`."""
         parts = case.id.split(".")

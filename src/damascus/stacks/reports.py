@@ -1,4 +1,5 @@
-"""How many tests ran, by the runner's own report: pytest's JUnit file, else the summary that a runner prints.
+"""What ran, by the runner's own report: its calls as our programs read them (runners/), pytest's JUnit file, else the
+summary that a runner prints.
 
 The limit: tests run in the runner's own process, so code under test can write both the file and the line. What
 we can do is done: the file lies outside the checkout, both must agree, the exit code always counts, names and
@@ -6,14 +7,37 @@ markers are read from the source, and a runner that is named by the command but 
 """
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from damascus.domain.ports import Case
 from damascus.stacks.counts import Counts
 from damascus.stacks.junit import read_junit
 from damascus.stacks.printed import plain, pytest_summary, read_printed
+from damascus.stacks.told import Call, read_calls
 
 MISMATCH = "damascus: the report and the summary differ"
 RUNNER = re.compile(r"(?:^|[\s/;&|(])(?:py\.test|pytest)(?=$|[\s;&|)])|-m\s+unittest\b")
+
+
+PYTEST_FILE = "pytest.xml"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """`counts` is what pytest reported, or what was printed where nobody reported; `calls` what other runners did."""
+
+    counts: Counts | None
+    calls: tuple[Call, ...] = ()
+
+
+def read_run(files: Mapping[str, bytes], output: str) -> Reading:
+    """All of a run: the files of its report folder by name, and what it printed."""
+    calls = tuple(read_calls(files))
+    report = files.get(PYTEST_FILE)
+    counts = count(report, output) if report or not calls else None
+    reported = report is not None and read_junit(report) is not None
+    return Reading(counts, (*calls, Call("pytest")) if reported else calls)
 
 
 def count(report: bytes | None, output: str) -> Counts | None:

@@ -40,6 +40,7 @@ from damascus.domain.ports.gates import (
     GateResult,
     Job,
     Probe,
+    RunnerCall,
     TestRun,
 )
 
@@ -70,6 +71,7 @@ __all__ = [
     "Push",
     "RemoteRefs",
     "Report",
+    "RunnerCall",
     "Stale",
     "TestRun",
     "Usage",

@@ -24,6 +24,14 @@ class Case(BaseModel):
     message: str = ""
 
 
+class RunnerCall(BaseModel):
+    """One call of a runner whose own report was read: its words, and the folder below the checkout it was made in."""
+
+    runner: str
+    folder: str = "."
+    words: list[str] = Field(default_factory=list)
+
+
 class TestRun(BaseModel):
     """One command on one clean checkout of one tree."""
 
@@ -41,6 +49,8 @@ class TestRun(BaseModel):
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    calls: list[RunnerCall] = Field(default_factory=list)
+    """The runners that reported each of their tests to us, not by what was printed."""
 
     @property
     def green(self) -> bool:

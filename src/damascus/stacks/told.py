@@ -1,0 +1,137 @@
+"""What known runners reported: the lines that our programs and reporters wrote, one file for each call of a runner.
+
+A file may have been written by the tests themselves, so all of it is junk until it is read: capped, line by line, and
+what is no line of ours says that the report can't be read.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SIZE_LIMIT = 20_000_000
+FILES_LIMIT = 2_000
+LINE_LIMIT = 2_000_000
+NAME_LIMIT = 1_000
+STATES = frozenset({"passed", "failed", "error", "skipped"})
+NODE_STATES = {"passed": "passed", "failed": "failed"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """One test as its runner told it. `group`: Go's package, Rust's binary; `file`: where the runner said it lies."""
+
+    name: str
+    status: str
+    group: str = ""
+    file: str = ""
+    message: str = ""
+
+
+@dataclass
+class Call:
+    """One call of a runner. `groups` are its packages and how each ended; `end` None: it was cut off."""
+
+    runner: str
+    folder: str = "."
+    root: str = ""
+    words: list[str] = field(default_factory=list)
+    tests: list[Told] = field(default_factory=list)
+    groups: dict[str, str] = field(default_factory=dict)
+    sources: list[str] = field(default_factory=list)
+    end: int | None = None
+    broken: bool = False
+
+
+def read_calls(files: Mapping[str, bytes]) -> list[Call]:
+    """All calls in the files of a report folder, by file name."""
+    calls = []
+    for name in sorted(files):
+        if name.endswith(".jsonl"):
+            call = _read_lines(files[name] + b"\n" + files.get(f"{name}.tests", b""))
+            if call.runner == "vitest":
+                _read_vitest(call, files.get(f"{name}.json"))
+            calls.append(call)
+    return calls
+
+
+def _read_lines(data: bytes) -> Call:
+    call = Call("unknown", broken=True)
+    for number, line in enumerate(data.split(b"\n")):
+        if not line:
+            continue
+        record = _json(line)
+        if number == 0 and isinstance(record.get("runner"), str):
+            folder, root = _text(record.get("folder", ".")), _text(record.get("root", ""))
+            call = Call(_text(record["runner"]), folder, root, _texts(record.get("words")))
+        elif not _take(call, record):
+            call.broken = True
+    return call
+
+
+def _json(line: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(line) if len(line) <= LINE_LIMIT else None
+    except (ValueError, RecursionError):
+        record = None
+    return record if isinstance(record, dict) else {}
+
+
+def _take(call: Call, record: Mapping[str, Any]) -> bool:
+    if "test" in record and record.get("status") in STATES:
+        call.tests.append(
+            Told(
+                _text(record["test"]),
+                record["status"],
+                _text(record.get("in", "")),
+                _text(record.get("file", "")),
+                _text(record.get("message", "")),
+            )
+        )
+    elif "group" in record:
+        call.groups[_text(record["group"])] = _text(record.get("status", ""))
+    elif "sources" in record:
+        call.sources = _texts(record["sources"])
+    elif isinstance(record.get("end"), int):
+        call.end = record["end"]
+    else:
+        return False
+    return True
+
+
+def _text(value: object) -> str:
+    return str(value)[:NAME_LIMIT] if isinstance(value, str) else ""
+
+
+def _texts(values: object) -> list[str]:
+    return [_text(value) for value in values[:5000]] if isinstance(values, list) else []
+
+
+def _read_vitest(call: Call, data: bytes | None) -> None:
+    """vitest's own JSON, in jest's words."""
+    whole = _whole(data)
+    if whole is None:
+        return
+    for suite in _dicts(whole.get("testResults")):
+        file = _text(suite.get("name", ""))
+        tests = list(_dicts(suite.get("assertionResults")))
+        if not tests and suite.get("status") == "failed":
+            call.tests.append(Told(file, "error", file=file, message=_text(suite.get("message", ""))[:300]))
+        for test in tests:
+            title = " > ".join([*_texts(test.get("ancestorTitles")), _text(test.get("title", ""))])
+            status = NODE_STATES.get(str(test.get("status")), "skipped")
+            message = "\n".join(_texts(test.get("failureMessages")))[:300]
+            call.tests.append(Told(title, status, file=file, message=message))
+    call.end = 0 if whole.get("success") is True else 1
+
+
+def _whole(data: bytes | None) -> dict[str, Any] | None:
+    try:
+        whole = json.loads(data) if data and len(data) <= SIZE_LIMIT else None
+    except (ValueError, RecursionError):
+        return None
+    return whole if isinstance(whole, dict) else None
+
+
+def _dicts(values: object) -> Iterable[dict[str, Any]]:
+    return (value for value in values if isinstance(value, dict)) if isinstance(values, list) else ()
