@@ -35,7 +35,8 @@ from damascus.system import process
 from damascus.system.checkouts import checkout_environment
 from damascus.system.masking import mask_file, masked
 from damascus.system.ports import PortBlocks
-from damascus.system.sandbox import Cage, Level, detect
+from damascus.system.sandbox import Cage, Level, detect, seats_at
+from damascus.system.seats import Seats
 
 KEPT = 256
 READ_BACK = 1_000_000
@@ -54,11 +55,15 @@ def needs_no_other() -> Mapping[str, Path]:
     return {}
 
 
+def nobodys_home(checkout: Path) -> Path | None:
+    return None
+
+
 class CleanRunner:
     """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables.
 
-    `sandbox` is how commands are confined (None: as well as this machine can), `readable` what they may read beside
-    their own folder and the toolchain: what set-up made refers to where it was made. `ports` gives each run its own.
+    `sandbox` is how commands are confined (None: as well as this machine can), `home_of` the HOME of the command that
+    set a checkout up, which they may read beside their own folder and the toolchain. `ports` gives each run its own.
     `sweep` takes a used folder away, for who has better things to do than wait for it. `upstreams` are checkouts of the
     repositories that this one needs, by the variable that names them.
     """
@@ -72,7 +77,7 @@ class CleanRunner:
         log_limit: int = LOG_LIMIT,
         *,
         sandbox: Level | None = None,
-        readable: tuple[Path, ...] = (),
+        home_of: Callable[[Path], Path | None] = nobodys_home,
         ports: PortBlocks | None = None,
         sweep: "Callable[[Path], object] | None" = None,
         upstreams: Callable[[], Mapping[str, Path]] = needs_no_other,
@@ -83,7 +88,7 @@ class CleanRunner:
         self._stopping = stopping
         self._log_limit = log_limit
         self._sandbox = sandbox
-        self._readable = readable
+        self._home_of = home_of
         self._ports = ports
         self._sweep = sweep or remove
         self._upstreams = upstreams
@@ -158,21 +163,28 @@ class CleanRunner:
         if job.overlay is not None:
             lay_over(job.overlay, place.tree)
         lay_files(job.files, place.tree)
+        home, level = self._home_of(place.tree), self._sandbox or detect()
+        seats = seats_at(level, place.tree, home)
+        read = (*([home] if home else []), *needed.values())
         with self._own(place) as own:
             finished = process.run(
                 process.shell(job.command),
                 cwd=place.tree,
-                env={**environment(place, wanted), **own, **{name: str(path) for name, path in needed.items()}},
+                env={
+                    **environment(place, wanted, seats, home),
+                    **own,
+                    **{name: str(path) for name, path in needed.items()},
+                },
                 log=job.log,
                 timeout=job.timeout,
                 stopping=self._stopping,
                 log_limit=self._log_limit,
-                cage=Cage(self._sandbox or detect(), write=(place.root,), read=(*self._readable, *needed.values())),
+                cage=Cage(level, write=(place.root,), read=read, seats=seats),
             )
         if finished.stopped:
             raise Stopping
         mask_file(job.log, wanted.values())
-        return _result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
+        return _result(job, place, seats, replace(finished, tail=masked(finished.tail, wanted.values())))
 
     def _own(self, place: Place) -> AbstractContextManager[dict[str, str]]:
         return nullcontext({}) if self._ports is None else checkout_environment(place.private, self._ports)
@@ -228,9 +240,9 @@ def _key(job: Job) -> Key:
     return job.tree, job.command, tuple(sorted(job.env.items())), overlay, needed
 
 
-def _result(job: Job, place: Place, finished: process.Finished) -> TestRun:
+def _result(job: Job, place: Place, seats: Seats, finished: process.Finished) -> TestRun:
     counts = count(_report(place.report), _read_back(job.log, finished.tail))
-    locator = Locator(place.tree)
+    locator = Locator(place.tree, seats.inside(place.tree))
     return TestRun(
         command=job.command,
         tree=job.tree,

@@ -98,7 +98,7 @@ class Workspaces:
             self._build(aside, story, base, tree)
             aside.rename(self.path(story))
         except BaseException:
-            _delete(aside)
+            delete(aside)
             raise
         return Workspace(self.path(story), story, base)
 
@@ -127,14 +127,14 @@ class Workspaces:
         except FileNotFoundError:
             return
         self._forget_index(story)
-        _delete(aside)
+        delete(aside)
 
     def sweep(self, older_than: float = ASIDE_SECONDS) -> None:
         """Delete what killed processes left half built or half deleted."""
         for name in os.listdir(self.root) if self.root.is_dir() else []:
             folder = self.root / name
             if name.startswith(ASIDE) and _age(folder) >= older_than:
-                _delete(folder)
+                delete(folder)
 
     def _aside(self, kind: str, story: StoryId) -> Path:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _delete(folder: Path) -> None:
+def delete(folder: Path) -> None:
     """Whatever an agent did to its folders' modes and depth; what is gone already is fine."""
     try:
         folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
