@@ -1,16 +1,15 @@
 """Set-up at a checkout's own path, for where no mount can give every checkout the same one.
 
 The candidate's files stand aside while the base's are set up at that path, so what is recorded there means this very
-checkout, and nothing of a candidate runs with the network. Whoever is killed in between leaves the files aside:
-`put_back` finds them.
+checkout, and nothing of a candidate runs with the network. Whoever is killed in between leaves the files aside, and
+`Workspaces.whole` puts them back.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 from damascus.git.made import entries, keep_only, lay, made_in
-from damascus.git.workspaces import delete
+from damascus.git.workspaces import aside_of, put_back
 
 
 def set_up_in(checkout: Path, base_into: Callable[[Path], None], command: Callable[[Path], None]) -> None:
@@ -26,15 +25,3 @@ def set_up_in(checkout: Path, base_into: Callable[[Path], None], command: Callab
     for name in roots:
         lay(checkout / name, aside / name, name)
     put_back(checkout)
-
-
-def aside_of(checkout: Path) -> Path:
-    return checkout.with_name(f".{checkout.name}.aside")
-
-
-def put_back(checkout: Path) -> None:
-    """The candidate's files are where they belong; what was made meanwhile is gone, or laid among them."""
-    aside = aside_of(checkout)
-    if os.path.lexists(aside):
-        delete(checkout)
-        aside.rename(checkout)

@@ -169,5 +169,5 @@ def holds_packages(folder: Path) -> bool:
     """Of others: a virtual environment, installed packages of Node, vendored ones of Go, Rust and PHP."""
     if folder.is_symlink() or not folder.is_dir():
         return False
-    marks = ("pyvenv.cfg", ".package-lock.json", ".modules.yaml", "modules.txt", "autoload.php")
+    marks = ("pyvenv.cfg", ".package-lock.json", ".modules.yaml", "modules.txt", "autoload.php", ".cargo-checksum.json")
     return folder.name in ("node_modules", ".venv") or any((folder / mark).is_file() for mark in marks)

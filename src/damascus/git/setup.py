@@ -18,7 +18,7 @@ import shlex
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -28,6 +28,8 @@ from damascus.domain.ids import Sha
 from damascus.git.in_place import set_up_in
 from damascus.git.made import Made, entries, first_reference, keep_only, made_in
 from damascus.git.mirror import Mirror
+from damascus.git.own_products import own_products, refusal
+from damascus.git.sources import Sources
 from damascus.git.workspaces import delete
 from damascus.system import process, seats
 from damascus.system.sandbox import Cage, Level, detect, seats_at
@@ -146,12 +148,24 @@ class WorkspaceSetup:
         before = entries(tree)
         self._run(Place(tree, home, place / "setup.log"), config)
         roots = made_in(tree, before)
+        self._refuse_own(tree, roots, home, base, config)
         refers = "" if self._seated else first_reference(tree, roots)
         keep_only(tree, roots)
         made = Made(place / "made", home, roots, refers)
         tree.rename(made.folder)
         made.record(place)
         return made
+
+    def _refuse_own(self, tree: Path, roots: Collection[str], home: Path, base: Sha, config: Config) -> None:
+        files = self.mirror.listing(base).files
+
+        def read(path: str) -> bytes:
+            found = self.mirror.objects.find([files[path].sha])[0]
+            return found.data if found is not None else b""
+
+        sources = Sources(tree, files, seats_at(self.level, tree).inside(tree), read)
+        for found in own_products(sources, roots, home):
+            raise DamascusError(refusal(found, config.workspace.setup))
 
     def _run(self, place: "Place", config: Config) -> None:
         given = {key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ}

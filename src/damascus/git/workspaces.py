@@ -61,7 +61,12 @@ class Workspaces:
         return self.root / story
 
     def exists(self, story: StoryId) -> bool:
-        return os.path.lexists(self.path(story))
+        return os.path.lexists(self.whole(story))
+
+    def whole(self, story: StoryId) -> Path:
+        """Its path, with the story's own files there even if whoever set it up in place was killed."""
+        put_back(self.path(story))
+        return self.path(story)
 
     def stories(self) -> list[str]:
         """Every story that has a folder here."""
@@ -181,6 +186,18 @@ def _age(path: Path) -> float:
         return time.time() - path.lstat().st_ctime
     except OSError:
         return 0.0
+
+
+def aside_of(checkout: Path) -> Path:
+    """Where a checkout's own files are while the base is set up in their place (in_place.py)."""
+    return checkout.with_name(f".{checkout.name}.aside")
+
+
+def put_back(checkout: Path) -> None:
+    aside = aside_of(checkout)
+    if os.path.lexists(aside):
+        delete(checkout)
+        aside.rename(checkout)
 
 
 def delete(folder: Path) -> None:
