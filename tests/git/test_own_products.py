@@ -14,6 +14,7 @@ SCRIPT = 'import { readFileSync } from "node:fs";\nexport const kilo = () => 100
 MANIFEST = '{"name": "sizes", "version": "1.0.0", "main": "dist/bundle.js", "type": "module"}\n'
 SITE = ".venv/lib/python3.11/site-packages"
 INFO = f"{SITE}/sizes-1.0.dist-info/direct_url.json"
+PNPM = "node_modules/.pnpm/sizes@file/node_modules/sizes"
 VENV = {".venv/pyvenv.cfg": "home = /usr/bin\n"}
 ELF = b"\x7fELF\x02\x01\x01" + bytes(64)
 GO_TOOL = ELF + b"\xff Go buildinf:\npath\texample.org/other/tool\nmod\texample.org/other/tool\tv1.2.3\th1:x\n"
@@ -58,12 +59,12 @@ def direct(url: str, editable: bool) -> str:
     ("made", "where"),
     [
         ({**VENV, INFO: direct("file:///mnt/checkout", False)}, f"{SITE}/sizes-1.0.dist-info"),
-        ({**VENV, INFO: '{"url": "file:///mnt/checkout/dist/sizes.whl", "archive_info": {}}'}, f"{SITE}/sizes-1.0.dist-info"),
+        ({**VENV, INFO: '{"url": "file:///mnt/checkout/dist/sizes.whl"}'}, f"{SITE}/sizes-1.0.dist-info"),
         ({**VENV, f"{SITE}/sizes/__init__.py": CODE}, f"{SITE}/sizes/__init__.py"),
         ({**VENV, f"{SITE}/sizes-1.0.egg/sizes/__init__.py": CODE}, f"{SITE}/sizes-1.0.egg/sizes/__init__.py"),
         ({"build/lib/sizes/__init__.py": CODE}, "build/lib/sizes/__init__.py"),
         ({"node_modules/sizes/package.json": MANIFEST}, "node_modules/sizes"),
-        ({"node_modules/.pnpm/sizes@file/node_modules/sizes/package.json": MANIFEST}, "node_modules/.pnpm/sizes@file/node_modules/sizes"),
+        ({f"{PNPM}/package.json": MANIFEST}, PNPM),
         ({"vendor/modules.txt": "# example.org/unit v0.0.0 => ./unit\n## explicit\n"}, "vendor/example.org/unit"),
         ({"src/sizes/_fast.cpython-311-x86_64-linux-gnu.so": ELF}, "src/sizes/_fast.cpython-311-x86_64-linux-gnu.so"),
         ({"bin/sizes": GO_OURS}, "bin/sizes"),
@@ -88,7 +89,7 @@ def test_copies_and_builds_are_found_by_name(tmp_path: Path, made: Mapping[str, 
     "made",
     [
         {**VENV, INFO: direct("file:///mnt/checkout", True), f"{SITE}/__editable__.sizes.pth": "/mnt/checkout/src\n"},
-        {**VENV, INFO: direct("file:///mnt/elsewhere", False), f"{SITE}/other/__init__.py": "# nothing of ours in here, really\n"},
+        {**VENV, INFO: direct("file:///mnt/other", False), f"{SITE}/o/__init__.py": "# a package of others, whole\n"},
         {**VENV, f"{SITE}/six.py": BASE["vendored/six.py"], f"{SITE}/_fast.so": ELF},
         {"node_modules/left/package.json": '{"name": "left"}', "node_modules/left/dist/index.js": SCRIPT},
         {"node_modules/esbuild/bin/esbuild": ELF, "node_modules/left/lib/units/kilo.js": "x"},

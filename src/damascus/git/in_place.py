@@ -16,12 +16,14 @@ def set_up_in(checkout: Path, base_into: Callable[[Path], None], command: Callab
     """`base_into` fills a folder with the base's files, `command` sets it up there."""
     aside = aside_of(checkout)
     checkout.rename(aside)
-    checkout.mkdir()
-    base_into(checkout)
-    before = entries(checkout)
-    command(checkout)
-    roots = made_in(checkout, before)
-    keep_only(checkout, roots)
-    for name in roots:
-        lay(checkout / name, aside / name, name)
-    put_back(checkout)
+    try:
+        checkout.mkdir()
+        base_into(checkout)
+        before = entries(checkout)
+        command(checkout)
+        roots = made_in(checkout, before)
+        keep_only(checkout, roots)
+        for name in roots:
+            lay(checkout / name, aside / name, name)
+    finally:
+        put_back(checkout)
