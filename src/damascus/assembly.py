@@ -95,7 +95,7 @@ def make_tools(
     needed = Upstreams(app.database, row, {} if everyone is None else everyone)
     runner = CleanRunner(
         mirror, checkouts, prepare, stopping, log_limit,
-        sandbox=level, readable=(made,), ports=ports, sweep=behind, upstreams=needed,
+        sandbox=level, home_of=setup.home_of, ports=ports, sweep=behind, upstreams=needed,
     )  # fmt: skip
     wanted = project.config.forge
     setting = Setup(mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ)
@@ -121,6 +121,7 @@ def make_tools(
         ports=ports,
         read_config=read_config,
         prepare_checkout=prepare,
+        home_of=setup.home_of,
         stopping=stopping,
         end_leftovers=end_leftovers,
         boundary=boundary,

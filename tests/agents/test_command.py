@@ -17,7 +17,7 @@ from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Watch
 from damascus.system import procfs
 from damascus.system.process import Identity
-from damascus.system.sandbox import Level
+from damascus.system.sandbox import Level, seats_at
 from tests.contracts.agent_contract import a_brief
 from tests.levels import need
 from tests.waiting import eventually
@@ -58,9 +58,9 @@ def run(tmp_path: Path, workspace: Path, watch: Watch, level: Level) -> Run:
     return run
 
 
-def test_cwd_role_and_stdin(run: Run, workspace: Path) -> None:
+def test_cwd_role_and_stdin(run: Run, workspace: Path, level: Level) -> None:
     done = run("sh -c 'pwd; echo $DAMASCUS_ROLE; cat'", prompt="# The prompt\n")
-    assert done.tail.splitlines() == [str(workspace), "code-implementer", "# The prompt"]
+    assert done.tail.splitlines() == [seats_at(level, workspace).inside(workspace), "code-implementer", "# The prompt"]
 
 
 def test_brief_and_report_are_where_the_variables_say(run: Run) -> None:
@@ -78,7 +78,7 @@ def test_stdout_is_the_transcript_and_stderr_is_kept_beside_it(run: Run, watch: 
 
 
 def test_the_environment_is_an_allow_list(
-    run: Run, watch: Watch, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, watch: Watch, workspace: Path, tmp_path: Path, level: Level, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "LC_TIME": "C", "TZ": "UTC"}
     secrets = ["DAMASCUS_DATABASE_URL", "DAMASCUS_HOME", "ANTHROPIC_API_KEY", "SSH_AUTH_SOCK", "PYTHONPATH", "LANGUAGE"]
@@ -89,7 +89,8 @@ def test_the_environment_is_an_allow_list(
     done = run("env", env={"TEST_KEY": "1", "HOME": "the-users", "DAMASCUS_PORT": "7", "DAMASCUS_HOME": "the-users"})
     seen = dict(line.split("=", 1) for line in done.tail.splitlines())
     assert seen.pop("DAMASCUS_STEP_TOKEN")
-    assert seen.pop("PWD", str(workspace)) == str(workspace), "bubblewrap says where it is"
+    there = seats_at(level, workspace).inside(workspace)
+    assert seen.pop("PWD", there) == there, "bubblewrap says where it is"
     step = Path(seen.pop("TMPDIR")).parent
     assert (step.parent, step.exists()) == (tmp_path / "homes", False), "a folder of the step's own, gone with it"
     assert seen == kept | {

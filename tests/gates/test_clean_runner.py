@@ -14,7 +14,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.ports import Job
 from damascus.gates.evidence import CleanRunner
 from damascus.git.objects import Entry
-from damascus.system.sandbox import Level
+from damascus.system.sandbox import Level, seats_at
 from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
 from tests.levels import need
 from tests.waiting import eventually
@@ -117,15 +117,18 @@ def test_a_judged_command_writes_and_reads_its_own_folder_only(tmp_path: Path, l
 
 
 @pytest.mark.req("W9")
-def test_what_set_up_made_is_readable_where_it_was_made(tmp_path: Path) -> None:
-    judging, made = Judging.of(tmp_path), tmp_path / "setup"
-    made.mkdir()
-    (made / "tool").write_text("#!/bin/sh\necho hi\n")
-    (made / "tool").chmod(0o755)
-    assert judging.run(f"{made}/tool").exit_code == (0 if judging.runner.confinement == "unconfined" else 127)
-    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", readable=(made,))
-    assert judging.run(f"{made}/tool").green
-    assert "tool" in [path.name for path in made.iterdir()] and not judging.run(f"rm {made}/tool").green
+def test_the_home_of_set_up_is_readable_at_one_place(tmp_path: Path) -> None:
+    judging, home = Judging.of(tmp_path), tmp_path / "home"
+    home.mkdir()
+    (home / "tool").write_text("#!/bin/sh\necho hi\n")
+    (home / "tool").chmod(0o755)
+    level = Level(judging.runner.confinement)
+    seen = seats_at(level, tmp_path, home).inside(home)
+    assert judging.run(f"{seen}/tool").exit_code == (0 if level is Level.UNCONFINED else 127)
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", home_of=lambda _: home)
+    assert judging.run(f"{seen}/tool").green
+    if level is not Level.UNCONFINED:
+        assert not judging.run(f"rm {seen}/tool").green and (home / "tool").exists()
 
 
 @pytest.mark.req("X1")

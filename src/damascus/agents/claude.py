@@ -23,6 +23,7 @@ from damascus.agents.claude_transcript import Transcript, written_to
 from damascus.agents.command import OURS, PASSED_ON, absolute_path, readable
 from damascus.agents.gateway import GatewayBridge, Way
 from damascus.agents.handover import hand_over
+from damascus.agents.seating import SeatedWrites, fetched_by_setup, seats_of, to_read
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
@@ -94,7 +95,8 @@ class ClaudeAgent:
     def _watched(self, brief: Brief, workspace: Path, watch: Watch, transcript: Transcript) -> AgentRun:
         hook_seconds = self._patience.hook_seconds or watch.timeout
         with self._folders(brief) as step, self._bridge.open(step.folder, watch.overseer.saw) as way:
-            writes = ReportIsFree(watch.writes or Unchecked(), step.report, workspace)
+            seats = seats_of(self._level, workspace, watch)
+            writes = SeatedWrites(ReportIsFree(watch.writes or Unchecked(), step.report, workspace), seats)
             session = Session(watch, transcript, writes, hook_seconds)
             done = self._start(brief, workspace, session, step, way)
             return session.outcome(done, way.facts(), step.report, self.confinement)
@@ -106,9 +108,10 @@ class ClaudeAgent:
         words = arguments(
             self.program, watch.model or DEFAULT_MODEL, watch.max_turns, (step.report.parent, *watch.writable)
         )
-        url = way.base_url(self._level)
+        url, seats = way.base_url(self._level), seats_of(self._level, workspace, watch)
+        base = fetched_by_setup(watch, seats) | self._base(brief, watch, step)
         env = environment(
-            self._base(brief, watch, step), step.place, url, way.key,
+            base, step.place, url, way.key,
             retries=patience.retries, api_seconds=patience.api_seconds,
         )  # fmt: skip
         try:
@@ -134,9 +137,10 @@ class ClaudeAgent:
         return Cage(
             level=self._level,
             write=(workspace, step.place.home, *step.writable, *watch.writable),
-            read=(*own, watch.brief_file, *way.reads, *watch.readable),
+            read=(*own, *way.reads, *to_read(watch)),
             gateway=way.socket,
             port=way.port_at(self._level),
+            seats=seats_of(self._level, workspace, watch),
         )
 
     def _base(self, brief: Brief, watch: Watch, step: "StepFolders") -> dict[str, str]:

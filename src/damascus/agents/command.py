@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.agents.handover import bring_back, hand_over, read_report
+from damascus.agents.seating import fetched_by_setup, seats_of, to_read
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
@@ -30,6 +31,7 @@ from damascus.system.exposure import too_much
 from damascus.system.masking import mask_file, masked
 from damascus.system.output import stderr_log
 from damascus.system.sandbox import Cage, Level, detect
+from damascus.system.seats import Seats
 from damascus.system.toolchains import around_program
 
 PASSED_ON = re.compile(r"LANG|LC_[A-Z]+|TZ")
@@ -71,7 +73,8 @@ class CommandAgent:
         hand_over(brief, watch.brief_file, watch.report_file)
         home = self._home(brief)
         with self._step_folder() as step:
-            env = self.environment(brief, watch, step)
+            seats = seats_of(self._level, workspace, watch)
+            env = fetched_by_setup(watch, seats) | self.environment(brief, watch, step)
             done = process.run(
                 self.argv,
                 cwd=workspace,
@@ -83,7 +86,7 @@ class CommandAgent:
                 started=lambda identity: watch.started(identity.as_mapping()),
                 log_limit=watch.log_limit,
                 merge_stderr=False,
-                cage=self._cage((workspace, home, step.path), watch, env["PATH"]),
+                cage=self._cage((workspace, home, step.path), watch, env["PATH"], seats),
             )
             bring_back(step.report, watch.report_file)
         for log in (watch.transcript, stderr_log(watch.transcript)):
@@ -127,9 +130,9 @@ class CommandAgent:
             step.temporary.mkdir()
             yield step
 
-    def _cage(self, own: tuple[Path, ...], watch: Watch, path: str) -> Cage:
-        named = readable(self.argv, path)
-        return Cage(self._level, write=(*own, *watch.writable), read=(*named, watch.brief_file, *watch.readable))
+    def _cage(self, own: tuple[Path, ...], watch: Watch, path: str, seats: Seats) -> Cage:
+        named = (*readable(self.argv, path), *to_read(watch))
+        return Cage(self._level, write=(*own, *watch.writable), read=named, seats=seats)
 
 
 def readable(argv: Sequence[str], path: str) -> tuple[Path, ...]:

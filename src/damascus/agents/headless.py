@@ -20,6 +20,7 @@ from damascus.agents.command import readable
 from damascus.agents.gateway import GatewayBridge, Way
 from damascus.agents.handover import hand_over
 from damascus.agents.headless_session import FAILED, Reader, Session
+from damascus.agents.seating import fetched_by_setup, seats_of, to_read
 from damascus.agents.surroundings import Surroundings
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
@@ -64,7 +65,7 @@ class HeadlessAgent(ABC):
 
     @abstractmethod
     def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
-        """Write the program's own configuration; the variables that lead it there."""
+        """Write the program's own configuration; the variables that lead it there. It sees its work in `workspace`."""
 
     @abstractmethod
     def words(self, model: Model) -> list[str]:
@@ -98,7 +99,10 @@ class HeadlessAgent(ABC):
             return self._watched(brief, workspace, watch, transcript)
 
     def _watched(self, brief: Brief, workspace: Path, watch: Watch, transcript: Transcript) -> AgentRun:
-        session = Session(watch, transcript, self.reader(workspace), self._patience.retries)
+        seats = seats_of(self._level, workspace, watch)
+        reader = self.reader(workspace)
+        reader.seats = seats
+        session = Session(watch, transcript, reader, self._patience.retries)
         with (
             Surroundings.of(self._homes, brief.story_id) as step,
             self._bridge.open(step.folder, session.provider.saw) as way,
@@ -109,7 +113,9 @@ class HeadlessAgent(ABC):
     def _start(self, brief: Brief, workspace: Path, session: Session, step: Surroundings, way: Way) -> process.Finished:
         watch, url = session.watch, way.base_url(self._level)
         model = Model(watch.model or DEFAULT_MODEL, f"{url}/v1", way.key, self._patience)
-        env = step.environment(brief, watch, self._start_folder, url) | dict(self.configured(model, step, workspace))
+        seats = seats_of(self._level, workspace, watch)
+        env = fetched_by_setup(watch, seats) | step.environment(brief, watch, self._start_folder, url)
+        env |= self.configured(model, step, Path(seats.inside(workspace)))
         try:
             return process.run(
                 [*way.prefix(self._level), str(self.program), *self.words(model)],
@@ -131,7 +137,8 @@ class HeadlessAgent(ABC):
         return Cage(
             level=self._level,
             write=(workspace, *step.parts, *watch.writable),
-            read=(*readable([str(self.program)], path), watch.brief_file, *way.reads, *watch.readable),
+            read=(*readable([str(self.program)], path), *way.reads, *to_read(watch)),
             gateway=way.socket,
             port=way.port_at(self._level),
+            seats=seats_of(self._level, workspace, watch),
         )

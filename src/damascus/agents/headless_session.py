@@ -17,6 +17,7 @@ from damascus.domain.failures import transient_status
 from damascus.domain.ports import AgentRun, Denial, Overseer, Report, Watch
 from damascus.system import process
 from damascus.system.masking import masked
+from damascus.system.seats import Seats
 from damascus.system.talk import TalkLine
 
 LONGEST_WAIT = 15.0
@@ -39,6 +40,8 @@ class Reader(ABC):
     error = ""
     text = ""
     denial: Denial | None = None
+    seats = Seats()
+    """Where the program sees its workspace."""
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace.resolve()
@@ -53,7 +56,7 @@ class Reader(ABC):
 
     def outside(self, path: str) -> bool:
         """Not in the workspace, where the sandbox refuses a file tool."""
-        return not (self._workspace / path).resolve().is_relative_to(self._workspace)
+        return not (self._workspace / self.seats.outside(path)).resolve().is_relative_to(self._workspace)
 
     def denied(self, denial: Denial) -> list[Sign]:
         self.denial = denial

@@ -197,4 +197,4 @@ def _runner(app: "App", project: "Project") -> "EvidenceRunner":
         tools.prepare_checkout(checkout)
         return {}
 
-    return CleanRunner(project.mirror, project.folder / "checkouts", prepare, readable=(project.folder / "setup",))
+    return CleanRunner(project.mirror, project.folder / "checkouts", prepare, home_of=tools.home_of)

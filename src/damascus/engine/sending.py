@@ -104,7 +104,8 @@ def _watch(run: Run, given: Brief, purse: Purse, most: float) -> Watch:
         log_limit=config.limits.log_max_mb * 1_000_000,
         model=purse.dispatch.model,
         max_turns=config.agent.max_turns,
-        readable=(run.tools.mirror.path, run.tools.folder / "setup", *needed.values(), *named),
+        readable=(run.tools.mirror.path, *needed.values(), *named),
+        setup_home=run.tools.home_of(run.tools.workspaces.path(run.item.story_id)),
         checkout={name: str(path) for name, path in needed.items()},
     )
 

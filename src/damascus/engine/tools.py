@@ -87,6 +87,8 @@ class Tools:
     ports: PortBlocks
     read_config: Callable[[str], Config]
     prepare_checkout: Callable[[Path], object]
+    home_of: Callable[[Path], Path | None]
+    """HOME of the command that set a checkout up."""
     stopping: Callable[[], bool]
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing

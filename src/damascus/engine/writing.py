@@ -42,7 +42,13 @@ def pipeline(run: Run, spec: Spec, config: Config, workspace: Workspace, given: 
         log=WriteLog(run.folder),
         settings=config.writes,
         person=_person(run) if config.writes.gate == PERSON else None,
-        compiler=Compiler(workspace.path, tools.quick_scanner, private_folder(run) / "compile", level=tools.level),
+        compiler=Compiler(
+            workspace.path,
+            tools.quick_scanner,
+            private_folder(run) / "compile",
+            level=tools.level,
+            setup_home=tools.home_of(workspace.path),
+        ),
         artifacts=run.artifacts,
     )
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from damascus.stacks.reports import PYTEST_FILE
+from damascus.system.seats import Seats
+from damascus.system.toolchains import fetched
 
 PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "VIRTUAL_ENV", "PYENV_ROOT", "JAVA_HOME", "GOROOT")
 TOOLCHAINS = {
@@ -67,9 +69,11 @@ class Place:
             folder.mkdir()
 
 
-def environment(place: Place, wanted: Mapping[str, str]) -> dict[str, str]:
-    """`wanted` is the project's own ([workspace] env); it can't take away where the report goes."""
-    env = {"LANG": "C.UTF-8", "GOFLAGS": "-count=1"} | _inherited() | dict(wanted)
+def environment(place: Place, wanted: Mapping[str, str], seats: Seats, home: Path | None = None) -> dict[str, str]:
+    """`wanted` is the project's own ([workspace] env); it can't take away where the report goes. `home` is that of the
+    set-up command, with what it fetched."""
+    made = {name: seats.inside(folder) for name, folder in (fetched(home) if home else {}).items()}
+    env = {"LANG": "C.UTF-8", "GOFLAGS": "-count=1"} | _inherited() | made | dict(wanted)
     report = f"--junitxml={shlex.quote(str(place.report))} -o junit_family=xunit1"
     return env | {
         "HOME": str(place.home),
@@ -78,7 +82,7 @@ def environment(place: Place, wanted: Mapping[str, str]) -> dict[str, str]:
         "CI": "true",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_ADDOPTS": f"{wanted.get('PYTEST_ADDOPTS', '')} {report}".strip(),
-        "GIT_CEILING_DIRECTORIES": str(place.root),
+        "GIT_CEILING_DIRECTORIES": os.path.dirname(seats.inside(place.tree)),
     }
 
 

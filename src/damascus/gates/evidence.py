@@ -34,7 +34,8 @@ from damascus.system import process
 from damascus.system.checkouts import checkout_environment
 from damascus.system.masking import mask_file, masked
 from damascus.system.ports import PortBlocks
-from damascus.system.sandbox import Cage, Level, detect
+from damascus.system.sandbox import Cage, Level, detect, seats_at
+from damascus.system.seats import Seats
 
 KEPT = 256
 Key = tuple[str, str, tuple[tuple[str, str], ...], str, tuple[tuple[str, str], ...]]
@@ -52,11 +53,15 @@ def needs_no_other() -> Mapping[str, Path]:
     return {}
 
 
+def nobodys_home(checkout: Path) -> Path | None:
+    return None
+
+
 class CleanRunner:
     """ports.EvidenceRunner. `prepare` is the project's workspace set-up; it returns further variables.
 
-    `sandbox` is how commands are confined (None: as well as this machine can), `readable` what they may read beside
-    their own folder and the toolchain: what set-up made refers to where it was made. `ports` gives each run its own.
+    `sandbox` is how commands are confined (None: as well as this machine can), `home_of` the HOME of the command that
+    set a checkout up, which they may read beside their own folder and the toolchain. `ports` gives each run its own.
     `sweep` takes a used folder away, for who has better things to do than wait for it. `upstreams` are checkouts of the
     repositories that this one needs, by the variable that names them.
     """
@@ -70,7 +75,7 @@ class CleanRunner:
         log_limit: int = LOG_LIMIT,
         *,
         sandbox: Level | None = None,
-        readable: tuple[Path, ...] = (),
+        home_of: Callable[[Path], Path | None] = nobodys_home,
         ports: PortBlocks | None = None,
         sweep: "Callable[[Path], object] | None" = None,
         upstreams: Callable[[], Mapping[str, Path]] = needs_no_other,
@@ -81,7 +86,7 @@ class CleanRunner:
         self._stopping = stopping
         self._log_limit = log_limit
         self._sandbox = sandbox
-        self._readable = readable
+        self._home_of = home_of
         self._ports = ports
         self._sweep = sweep or remove
         self._upstreams = upstreams
@@ -153,38 +158,36 @@ class CleanRunner:
     def _run_in(self, place: Place, job: Job) -> TestRun:
         self._mirror.checkout(job.tree, place.tree)
         wanted, needed = {**self._prepare(place.tree), **job.env}, job.upstreams or {}
+        named = {name: str(path) for name, path in needed.items()}
         if job.overlay is not None:
             lay_over(job.overlay, place.tree, job.overlay_at)
         lay_files(job.files, place.tree)
+        home, level = self._home_of(place.tree), self._sandbox or detect()
+        seats = seats_at(level, place.tree, home)
+        read = (*([home] if home else []), *needed.values())
         if job.probe is not None:
-            wanted |= job.probe.begin(place.probe, wanted)
+            wanted |= job.probe.begin(place.probe, seats.inside(place.tree), wanted)
         with self._own(place) as own:
             finished = process.run(
                 process.shell(job.command),
                 cwd=place.tree,
-                env=self._reporting(
-                    place, {**environment(place, wanted), **own, **{name: str(path) for name, path in needed.items()}}
-                ),
+                env=self._reporting(place, seats, {**environment(place, wanted, seats, home), **own, **named}),
                 log=job.log,
                 timeout=job.timeout,
                 stopping=self._stopping,
                 log_limit=self._log_limit,
-                cage=Cage(
-                    self._sandbox or detect(),
-                    write=(place.root,),
-                    read=(*self._readable, *needed.values(), self._kit.folder),
-                ),
+                cage=Cage(level, write=(place.root,), read=(*read, self._kit.folder), seats=seats),
             )
         if finished.stopped:
             raise Stopping
         if job.probe is not None:
             job.probe.end(place.probe)
         mask_file(job.log, wanted.values())
-        return read_result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
+        return read_result(job, place, seats, replace(finished, tail=masked(finished.tail, wanted.values())))
 
-    def _reporting(self, place: Place, env: Mapping[str, str]) -> Mapping[str, str]:
+    def _reporting(self, place: Place, seats: Seats, env: Mapping[str, str]) -> Mapping[str, str]:
         """Known runners report each test to us, whatever the command looks like."""
-        return self._kit.switched_on(env, place.reports, place.tree)
+        return self._kit.switched_on(env, place.reports, seats.inside(place.tree))
 
     @cached_property
     def _kit(self) -> Kit:

@@ -12,13 +12,14 @@ from damascus.stacks.reports import Reading, read_run
 from damascus.stacks.told import FILES_LIMIT, SIZE_LIMIT
 from damascus.system.plain_file import read_plain
 from damascus.system.process import Finished
+from damascus.system.seats import Seats
 
 READ_BACK = 1_000_000
 
 
-def read_result(job: Job, place: Place, finished: Finished) -> TestRun:
+def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> TestRun:
     reading = read_run(_reports(place.reports), _read_back(job.log, finished.tail))
-    counts = _counted(reading, place.tree)
+    counts = _counted(reading, place.tree, seats.inside(place.tree))
     return TestRun(
         command=job.command,
         tree=job.tree,
@@ -36,9 +37,9 @@ def read_result(job: Job, place: Place, finished: Finished) -> TestRun:
     )
 
 
-def _counted(reading: Reading, tree: Path) -> Counts | None:
+def _counted(reading: Reading, tree: Path, seen: str) -> Counts | None:
     """pytest's tests and those of other runners together; where runners reported, nothing that was printed counts."""
-    locator = Locator(tree)
+    locator = Locator(tree, seen)
     counts = reading.counts
     own = [locator.case(case) for case in counts.cases] if counts else []
     others: list[Case] = cases_of(reading.calls, tree)

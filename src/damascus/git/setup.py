@@ -1,8 +1,11 @@
 """`[workspace]`: what the project wants in every checkout before an agent or a test runs there.
 
-`setup` runs once per state of the base's lock files, in a template checkout of its own; what it produced is
-copied into each new checkout, so that nobody can change it for another. `copy` brings untracked files of the
-user's folder. Both come from main, never from a candidate.
+`setup` runs once per state of what it may read of the base, in a template checkout of its own; what it made is copied
+into each new checkout, so that nobody can change it for another. `copy` brings untracked files of the user's folder.
+Both come from main, never from a candidate.
+
+What it made may name the place where it was made. In the sandbox every checkout is at one path (system/seats.py), so
+that place is the checkout. Where no mount can do that, and something names it, set-up runs in each checkout.
 
 The command is confined in files (packages bring scripts of their own), with a HOME that stays beside what it made, and
 has the network: installing packages is what it is for. Its agent's network is another matter.
@@ -10,26 +13,42 @@ has the network: installing packages is what it is for. Its agent's network is a
 
 import fcntl
 import hashlib
-import json
 import os
+import shlex
 import shutil
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from damascus.domain.config import Config
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, Stopping
 from damascus.domain.ids import Sha
+from damascus.git.in_place import set_up_in
+from damascus.git.made import Made, entries, first_reference, keep_only, made_in
 from damascus.git.mirror import Mirror
-from damascus.system import process
-from damascus.system.sandbox import Cage, Level, detect
+from damascus.git.own_products import own_products, refusal
+from damascus.git.sources import Sources
+from damascus.git.workspaces import delete
+from damascus.system import process, seats
+from damascus.system.sandbox import Cage, Level, detect, seats_at
+from damascus.system.toolchains import compilers
 
-LOCK_FILES = (
-    "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "requirements.txt", "requirements-dev.txt", "pyproject.toml",
-    "setup.py", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "package.json", "go.sum", "go.mod", "Cargo.lock",
-    "Cargo.toml", "Gemfile.lock", "composer.lock",
-)  # fmt: skip
+LAYOUT = "2"
+"""Of a template's folder; an older one is never taken for a newer."""
+LOCK_FILES = frozenset({
+    "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Pipfile", "pyproject.toml", "setup.py", "setup.cfg",
+    "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", "package.json",
+    ".npmrc", "go.sum", "go.mod", "go.work", "Cargo.lock", "Cargo.toml", "rust-toolchain.toml", "rust-toolchain",
+    "Gemfile.lock", "Gemfile", "composer.lock", "composer.json", ".python-version", ".nvmrc", ".node-version",
+    ".tool-versions",
+})  # fmt: skip
+REQUIREMENTS = "requirements*.txt", "constraints*.txt", "requirements/*.txt"
+MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.yml"})
+MAKERS = frozenset({"make", "gmake", "just", "task"})
 KEEP = ("PATH", "LANG", "SSL_CERT_FILE", "PIP_INDEX_URL", "PIP_CERT", "NPM_CONFIG_REGISTRY")
+REMEMBERED = 1000
 
 
 class WorkspaceSetup:
@@ -52,12 +71,40 @@ class WorkspaceSetup:
         self.folder = folder
         self.user_top = user_top
         self.stopping = stopping
+        self._homes: OrderedDict[Path, Path] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def level(self) -> Level:
+        return self.sandbox or detect()
+
+    @property
+    def _seated(self) -> bool:
+        """Is every checkout at one path for whoever runs in it?"""
+        return bool(seats_at(self.level, self.folder).each)
 
     def prepare(self, checkout: Path, base: Sha, config: Config) -> None:
         if config.workspace.setup:
-            self._lay(self._template(base, config), checkout)
+            self._set_up(checkout, base, config)
         for name in config.workspace.copy_files:
             self._copy_file(name, checkout)
+
+    def home_of(self, checkout: Path) -> Path | None:
+        """HOME of the set-up that this checkout was prepared by: what was fetched lies there."""
+        with self._lock:
+            return self._homes.get(checkout)
+
+    def _set_up(self, checkout: Path, base: Sha, config: Config) -> None:
+        made = self._made(base, config)
+        if made.refers:
+            place = Place(checkout, made.home, made.home.with_name("setup-again.log"))
+            set_up_in(checkout, lambda folder: self.mirror.checkout(base, folder), lambda _: self._run(place, config))
+        else:
+            made.lay(checkout)
+        with self._lock:
+            self._homes[checkout] = made.home
+            while len(self._homes) > REMEMBERED:
+                self._homes.popitem(last=False)
 
     def _copy_file(self, name: str, checkout: Path) -> None:
         source, target = self.user_top / name, checkout / name
@@ -71,66 +118,97 @@ class WorkspaceSetup:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
 
-    def _lay(self, template: Path, checkout: Path) -> None:
-        for name in json.loads((template / "produced.json").read_text()):
-            source, target = template / "tree" / name, checkout / name
-            if not target.exists():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                subprocess.run(["cp", "-a", str(source).rstrip("/"), str(target).rstrip("/")], check=True)
+    # ── the template ──────────────────────────────────────────────────────────────────────────────────
 
-    def _template(self, base: Sha, config: Config) -> Path:
+    def _made(self, base: Sha, config: Config) -> Made:
         place = self.folder / self._key(base, config)
-        if (place / "produced.json").exists():
-            return place
+        if (made := Made.read(place)) is not None:
+            return made
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not (place / "produced.json").exists():
-                self._build(place, base, config)
-        return place
+            return Made.read(place) or self._build(place, base, config)
 
     def _key(self, base: Sha, config: Config) -> str:
-        state = hashlib.sha256(config.workspace.setup.encode())
-        for name in LOCK_FILES:
-            state.update(name.encode() + b"\0" + (self.mirror.read(base, name) or b"") + b"\0")
+        """The command, what it may read of the base, and where it sees itself."""
+        seen = seats.CHECKOUT if self._seated else str(self.folder)
+        state = hashlib.sha256("\0".join((LAYOUT, seen, config.workspace.setup)).encode())
+        files = self.mirror.listing(base).files
+        for path in read_by(config.workspace.setup, files):
+            state.update(f"{path}\0{files[path].mode} {files[path].sha}\0".encode(errors="surrogateescape"))
         return state.hexdigest()[:24]
 
-    def _build(self, place: Path, base: Sha, config: Config) -> None:
-        shutil.rmtree(place, ignore_errors=True)
-        tree = place / "tree"
-        tree.mkdir(parents=True)
+    def _build(self, place: Path, base: Sha, config: Config) -> Made:
+        if place.exists():
+            delete(place)
+        tree, home = place / "tree", place / "home"
+        for folder in (tree, home):
+            folder.mkdir(parents=True)
         self.mirror.checkout(base, tree)
-        before = _entries(tree)
-        done = self._run(place, config)
+        before = entries(tree)
+        self._run(Place(tree, home, place / "setup.log"), config)
+        roots = made_in(tree, before)
+        self._refuse_own(tree, roots, home, base, config)
+        refers = "" if self._seated else first_reference(tree, roots)
+        keep_only(tree, roots)
+        made = Made(place / "made", home, roots, refers)
+        tree.rename(made.folder)
+        made.record(place)
+        return made
+
+    def _refuse_own(self, tree: Path, roots: Collection[str], home: Path, base: Sha, config: Config) -> None:
+        files = self.mirror.listing(base).files
+
+        def read(path: str) -> bytes:
+            found = self.mirror.objects.find([files[path].sha])[0]
+            return found.data if found is not None else b""
+
+        sources = Sources(tree, files, seats_at(self.level, tree).inside(tree), read)
+        for found in own_products(sources, roots, home):
+            raise DamascusError(refusal(found, config.workspace.setup))
+
+    def _run(self, place: "Place", config: Config) -> None:
+        given = {key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ}
+        here = seats_at(self.level, place.checkout, place.home)
+        temporary = place.home.with_name("tmp")
+        temporary.mkdir(exist_ok=True)
+        own = {"HOME": here.inside(place.home), "TMPDIR": str(temporary)}
+        done = process.run(
+            process.shell(config.workspace.setup),
+            cwd=place.checkout,
+            env=compilers() | given | own,
+            log=place.log,
+            timeout=config.workspace.setup_timeout_seconds,
+            stopping=self.stopping,
+            cage=Cage(self.level, write=(place.checkout, place.home, temporary), network=True, seats=here),
+        )
+        if done.stopped:
+            raise Stopping
         if done.exit_code != 0:
             raise DamascusError(
                 f"the set-up command of [workspace] failed (exit {done.exit_code}): {config.workspace.setup!r}. "
-                f"See {place / 'setup.log'}; correct it on main and retry."
+                f"See {place.log}; correct it on main and retry."
             )
-        produced = sorted(_entries(tree) - before)
-        roots = [p for p in produced if not any(p != q and p.startswith(q + "/") for q in produced)]
-        aside = place / "produced.json.new"
-        aside.write_text(json.dumps(roots))
-        aside.rename(place / "produced.json")
-
-    def _run(self, place: Path, config: Config) -> process.Finished:
-        own = {"HOME": place / "home", "TMPDIR": place / "tmp"}
-        for folder in own.values():
-            folder.mkdir()
-        given = {key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ}
-        return process.run(
-            process.shell(config.workspace.setup),
-            cwd=place / "tree",
-            env=given | {name: str(folder) for name, folder in own.items()},
-            log=place / "setup.log",
-            timeout=config.workspace.setup_timeout_seconds,
-            stopping=self.stopping,
-            cage=Cage(self.sandbox or detect(), write=(place / "tree", *own.values()), network=True),
-        )
 
 
-def _entries(tree: Path) -> set[str]:
-    found = set()
-    for folder, folders, files in os.walk(tree):
-        found |= {str(Path(folder, name).relative_to(tree)) for name in (*folders, *files)}
-    return found
+@dataclass(frozen=True)
+class Place:
+    """Where set-up runs, its HOME and its log."""
+
+    checkout: Path
+    home: Path
+    log: Path
+
+
+def read_by(command: str, files: Iterable[str]) -> list[str]:
+    """What a set-up command is taken to read: lists of packages anywhere, and whatever its own words name."""
+    try:
+        words = {word.removeprefix("./") for word in shlex.split(command)}
+    except ValueError:
+        words = set(command.split())
+    names = MAKEFILES if words & MAKERS else frozenset()
+    return sorted(path for path in files if path in words or path in names or _is_list(PurePosixPath(path)))
+
+
+def _is_list(path: PurePosixPath) -> bool:
+    return path.name in LOCK_FILES or any(path.match(pattern) for pattern in REQUIREMENTS)

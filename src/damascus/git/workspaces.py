@@ -70,7 +70,12 @@ class Workspaces:
         return self.root / story
 
     def exists(self, story: StoryId) -> bool:
-        return os.path.lexists(self.path(story))
+        return os.path.lexists(self.whole(story))
+
+    def whole(self, story: StoryId) -> Path:
+        """Its path, with the story's own files there even if whoever set it up in place was killed."""
+        put_back(self.path(story))
+        return self.path(story)
 
     def stories(self) -> list[str]:
         """Every story that has a folder here."""
@@ -107,7 +112,7 @@ class Workspaces:
             self._build(aside, story, base, tree)
             aside.rename(self.path(story))
         except BaseException:
-            _delete(aside)
+            delete(aside)
             raise
         return Workspace(self.path(story), story, base)
 
@@ -143,14 +148,14 @@ class Workspaces:
         except FileNotFoundError:
             return
         self._forget_index(story)
-        _delete(aside)
+        delete(aside)
 
     def sweep(self, older_than: float = ASIDE_SECONDS) -> None:
         """Delete what killed processes left half built or half deleted."""
         for name in os.listdir(self.root) if self.root.is_dir() else []:
             folder = self.root / name
             if name.startswith(ASIDE) and _age(folder) >= older_than:
-                _delete(folder)
+                delete(folder)
 
     def _aside(self, kind: str, story: StoryId) -> Path:
         self.root.mkdir(parents=True, exist_ok=True)
@@ -199,7 +204,19 @@ def _age(path: Path) -> float:
         return 0.0
 
 
-def _delete(folder: Path) -> None:
+def aside_of(checkout: Path) -> Path:
+    """Where a checkout's own files are while the base is set up in their place (in_place.py)."""
+    return checkout.with_name(f".{checkout.name}.aside")
+
+
+def put_back(checkout: Path) -> None:
+    aside = aside_of(checkout)
+    if os.path.lexists(aside):
+        delete(checkout)
+        aside.rename(checkout)
+
+
+def delete(folder: Path) -> None:
     """Whatever an agent did to its folders' modes and depth; what is gone already is fine."""
     try:
         folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)

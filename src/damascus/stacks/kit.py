@@ -77,7 +77,7 @@ class Kit:
         python, run = shlex.quote(sys.executable), shlex.quote(str(self.folder / PACKAGE / "run.py"))
         return SCRIPT.format(python=python, run=run, program=program, folder=folder)
 
-    def switched_on(self, env: Mapping[str, str], reports: Path, tree: Path) -> dict[str, str]:
+    def switched_on(self, env: Mapping[str, str], reports: Path, tree: str) -> dict[str, str]:
         """The same environment, with runners that report into `reports` what they run in `tree`."""
         path = env.get("PATH", os.defpath)
         there = [str(self.folder / name) for name in IN_PATH if shutil.which(name, path=path)]
@@ -87,5 +87,5 @@ class Kit:
             "PATH": os.pathsep.join([*there, path]),
             "NODE_OPTIONS": options,
             FOLDER: str(reports),
-            ROOT: str(tree),
+            ROOT: tree,
         }

@@ -12,9 +12,11 @@ WALK_LIMIT = 50_000
 
 @dataclass(frozen=True)
 class Locator:
-    """Looks in one checkout; only whether a file is there counts, never what it says."""
+    """Looks in one checkout; only whether a file is there counts, never what it says. `seen` is where a runner in it
+    sees the checkout, if not at `root`."""
 
     root: Path
+    seen: str = ""
 
     def case(self, case: Case) -> Case:
         if case.file:
@@ -24,6 +26,7 @@ class Locator:
 
     def path(self, told: str) -> str | None:
         """The told path itself if it is there, else the only file that ends in it (`cd sub && pytest`)."""
+        told = told.removeprefix(f"{self.seen or self.root}/")
         pure = PurePosixPath(told)
         if pure.is_absolute() or ".." in pure.parts:
             return None

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from types import MappingProxyType
 
 from damascus.system.exposure import Show, Table, in_order
 
@@ -56,19 +56,27 @@ def _of_the_wheel() -> str | None:
 
 
 def enclosed(
-    form: Form, shown: Table, argv: Sequence[str], cwd: Path, env: Mapping[str, str], *, network: bool
+    form: Form,
+    shown: Table,
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    *,
+    network: bool,
+    sources: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[list[str], dict[str, str]]:
-    """The argv that runs `argv` inside, and the environment to start that with."""
+    """The argv that runs `argv` inside, and the environment to start that with. `sources`: where a shown path lies, if
+    not at that path."""
     inner = {name: value for name, value in env.items() if name.startswith(LOADER)}
     words = [form.program, *form.options, *NAMESPACES, *BARE, *([] if network else [NO_PEER]), *_links(), *PRIVATE]
     for path, show in in_order({path: show for path, show in shown.items() if not path.startswith(_linked())}):
-        words += _mount(path, show)
+        words += _mount(path, show, sources.get(path, path))
     if network and (real := os.path.realpath(RESOLVER)) != RESOLVER and os.path.exists(real):
         words += ["--ro-bind", real, real]
     for name, value in inner.items():
         # For the command's loader, not for bubblewrap's, which runs outside.
         words += ["--setenv", name, value]
-    words += [*LAST, "--chdir", str(cwd), "--", *_found(argv, env)]
+    words += [*LAST, "--chdir", cwd, "--", *_found(argv, env)]
     return words, {name: value for name, value in env.items() if name not in inner}
 
 
@@ -78,11 +86,11 @@ def _found(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
     return [*argv] if there else ["/bin/sh", "-c", 'exec "$0" "$@"', *argv]
 
 
-def _mount(path: str, show: Show) -> tuple[str, ...]:
+def _mount(path: str, show: Show, source: str) -> tuple[str, ...]:
     if show is Show.WRITE:
-        return "--bind", path, path
+        return "--bind", source, path
     if show is Show.READ:
-        return "--ro-bind-try", path, path
+        return "--ro-bind-try", source, path
     if os.path.isdir(path):
         return "--tmpfs", path
     return ("--ro-bind", os.devnull, path) if os.path.lexists(path) else ()

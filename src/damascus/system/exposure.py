@@ -9,6 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from functools import cache
 
+from damascus.domain.errors import DamascusError
+from damascus.system.seats import Seats
+
 
 class Show(IntEnum):
     READ = 1
@@ -49,6 +52,37 @@ def table(shown: Table, read: Iterable[str], write: Iterable[str]) -> dict[str, 
             if found.get(folder) is Show.READ:
                 found.setdefault(_next(folder, path), Show.HIDE)
     return found | dict.fromkeys(writable, Show.WRITE)
+
+
+def seated(shown: Table, seats: Seats) -> tuple[dict[str, Show], dict[str, str]]:
+    """The table with folders at their seats instead of where they lie, and where what is seen there lies.
+
+    Nothing else may be at a seat, or it would appear in the checkout: then nothing is started.
+    """
+    moved, sources = dict(shown), dict[str, str]()
+    for seat in seats.each:
+        _refuse_others(shown, seat.seen)
+        for path in [each for each in moved if any(within(each, name) for name in seat.names)]:
+            inside = seats.inside(path)
+            moved[inside], sources[inside] = moved.pop(path), path
+        moved[seat.seen], sources[seat.seen] = _shown_as(shown, seat.names[-1]), str(seat.folder)
+        moved |= dict.fromkeys(seat.names, Show.HIDE)
+    return moved, sources
+
+
+def _refuse_others(shown: Table, seat: str) -> None:
+    for path, show in shown.items():
+        if within(path, seat) or (within(seat, path) and show is not Show.HIDE):
+            raise DamascusError(
+                f"{path} can't be shown in the sandbox, since {seat} is the place of every checkout there. "
+                "Move it elsewhere, or take it out of PATH and [agent] readable."
+            )
+
+
+def _shown_as(shown: Table, path: str) -> Show:
+    """Of a folder that is shown, by itself or as part of another."""
+    nearest = (shown[each] for each in (path, *_above(path)) if each in shown)
+    return next(nearest, Show.HIDE)
 
 
 def names(path: str) -> tuple[str, ...]:

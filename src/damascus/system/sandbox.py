@@ -18,8 +18,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError, UsageError
-from damascus.system import bubblewrap, exposure, landlock, seccomp
+from damascus.system import bubblewrap, exposure, landlock, seats, seccomp
 from damascus.system.exposure import Show, Table
+from damascus.system.seats import NOWHERE, Seat, Seats
 from damascus.system.toolchains import toolchain
 
 PROBE = ["/bin/sh", "-c", "exit 7"]
@@ -54,7 +55,8 @@ class Cage:
     Unix socket that leads to the model gateway, its only way out; None: no network but a loopback of its own.
     `port`: where that gateway is reached on loopback from inside (bubblewrap) or outside (Landlock).
     `network`: the machine's own network, for set-up commands that install packages.
-    `form`: which bubblewrap; None: the one that was found to work.
+    `form`: which bubblewrap; None: the one that was found to work. `seats`: which of these folders are seen elsewhere
+    than they lie (`seats_at`).
     """
 
     level: Level
@@ -64,6 +66,7 @@ class Cage:
     port: int | None = None
     network: bool = False
     form: bubblewrap.Form | None = None
+    seats: Seats = NOWHERE
 
     def __post_init__(self) -> None:
         for path in self.read:
@@ -77,7 +80,11 @@ class Cage:
                 form = self.form or found().form
                 if form is None:
                     raise DamascusError("bubblewrap does not work here. See what does: damascus doctor")
-                words, outer = bubblewrap.enclosed(form, self.shown(), argv, cwd, env, network=self.network)
+                shown, sources = exposure.seated(self.shown(), self.seats)
+                inside = self.seats.inside(cwd)
+                words, outer = bubblewrap.enclosed(
+                    form, shown, argv, inside, env, network=self.network, sources=sources
+                )
                 return {"argv": words, "env": outer, "inside": True}
             case Level.LANDLOCK:
                 return {"argv": [*argv], "env": dict(env), "landlock": self.rules()}
@@ -96,6 +103,14 @@ class Cage:
         read = _allowed(tuple((path, show) for path, show in shown.items() if show is not Show.WRITE))
         ports = None if self.network else [self.port] if self.port else []
         return landlock.rules([*read, "/proc"], write, ports)
+
+
+def seats_at(level: Level, checkout: Path, home: Path | None = None) -> Seats:
+    """Where a command of this level sees its checkout and the HOME of set-up: at constant paths if mounts can do it."""
+    if level is not Level.BUBBLEWRAP:
+        return NOWHERE
+    found = (Seat(checkout, seats.CHECKOUT), *((Seat(home, seats.HOME),) if home else ()))
+    return Seats(found)
 
 
 @lru_cache(maxsize=64)

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 
 from damascus.system.exposure import SYSTEM, Show, names, too_much, within
 
@@ -49,6 +50,20 @@ def _roots(environ: Mapping[str, str]) -> Iterator[str]:
     for entry in environ["PATH"].split(os.pathsep):
         if os.path.isabs(entry):
             yield from around(entry)
+
+
+def compilers() -> dict[str, str]:
+    """Variables by which compilers find themselves where HOME is another than their owner's."""
+    names = ("PYENV_ROOT", "RUSTUP_HOME", "GOROOT", "JAVA_HOME")
+    found = {name: os.environ[name] for name in names if name in os.environ}
+    rustup = os.path.expanduser("~/.rustup")
+    return {"RUSTUP_HOME": rustup, **found} if os.path.isdir(rustup) else found
+
+
+def fetched(home: Path) -> dict[str, Path]:
+    """Variables by which compilers find the packages that a command with this HOME fetched, if it did."""
+    places = {"GOMODCACHE": ("go/pkg/mod", "cache"), "CARGO_HOME": (".cargo", "registry")}
+    return {name: home / folder for name, (folder, filled) in places.items() if (home / folder / filled).is_dir()}
 
 
 def around(folder: str) -> Iterator[str]:

@@ -13,8 +13,9 @@ from damascus.domain.storable import clean
 from damascus.scanning.scanner import ScanFailed, Scanner
 from damascus.stacks.compiling import CompileCheck, check_of, is_python
 from damascus.system import process
-from damascus.system.sandbox import Cage, Level
-from damascus.system.toolchains import VARIABLES
+from damascus.system.sandbox import Cage, Level, seats_at
+from damascus.system.seats import Seats
+from damascus.system.toolchains import VARIABLES, fetched
 from damascus.writes.log import Compiled
 
 SOURCE_LIMIT = 1_000_000
@@ -42,6 +43,7 @@ class Compiler:
     level: Level = Level.UNCONFINED
     env: Mapping[str, str] = field(default_factory=toolchain_environment)
     readable: tuple[Path, ...] = ()
+    setup_home: Path | None = None
     time_limit: float = TIME_LIMIT
 
     def check(self, path: str, content: bytes) -> Compiled | None:
@@ -68,11 +70,13 @@ class Compiler:
         home, temporary = self.cache / "home", self.cache / "tmp"
         for folder in (home, temporary):
             folder.mkdir(parents=True, exist_ok=True)
-        cage = Cage(self.level, write=(self.cache,), read=(self.workspace, *self.readable))
+        made = (self.setup_home,) if self.setup_home else ()
+        seats = seats_at(self.level, self.workspace, self.setup_home)
+        cage = Cage(self.level, write=(self.cache,), read=(self.workspace, *made, *self.readable), seats=seats)
         done = process.run(
             asked.argv,
             cwd=self.workspace / asked.folder,
-            env={**self.env, **self._own(home, temporary)},
+            env={**self.env, **self._fetched(seats), **self._own(home, temporary)},
             log=self.cache / "compile.log",
             timeout=self.time_limit,
             cage=cage,
@@ -83,6 +87,10 @@ class Compiler:
             return Compiled(tool=asked.tool, ok=None, text=over, seconds=seconds)
         ok = done.exit_code == 0
         return Compiled(tool=asked.tool, ok=ok, text="" if ok else text, seconds=seconds)
+
+    def _fetched(self, seats: Seats) -> dict[str, str]:
+        found = fetched(self.setup_home) if self.setup_home else {}
+        return {name: seats.inside(folder) for name, folder in found.items()}
 
     def _own(self, home: Path, temporary: Path) -> dict[str, str]:
         """Compilers write below HOME and beside the source; here only into the cache."""

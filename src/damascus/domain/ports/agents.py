@@ -173,6 +173,8 @@ class Watch:
     overseer: Overseer = field(default_factory=NoOversight)
     readable: tuple[Path, ...] = ()
     """What it may read in the sandbox beside its workspace and the toolchain: the mirror, [agent] readable."""
+    setup_home: Path | None = None
+    """HOME of the project's set-up command, with what it fetched: readable."""
     writable: tuple[Path, ...] = ()
     """What it may write beside its workspace: the folder of a step's artifacts."""
 

@@ -67,8 +67,9 @@ class TestRun(BaseModel):
 class Probe(Protocol):
     """Looks at a command while it runs, from a folder of the run's own that the command can read and write."""
 
-    def begin(self, folder: Path, env: Mapping[str, str]) -> Mapping[str, str]:
-        """Lays out what it needs there; variables that the command gets beside `env`."""
+    def begin(self, folder: Path, root: str, env: Mapping[str, str]) -> Mapping[str, str]:
+        """Lays out what it needs there; variables that the command gets beside `env`. `root` is the checkout as the
+        command sees it."""
 
     def end(self, folder: Path) -> None: ...
 

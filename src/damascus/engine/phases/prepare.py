@@ -73,6 +73,6 @@ def _pushed(run: Run) -> str | None:
 def save(run: Run, step: str, base: Sha) -> str | None:
     """All that is in the workspace becomes a commit of the story's snapshot chain, before anything is reset."""
     item = run.item
-    folder = run.tools.workspaces.path(item.story_id)
+    folder = run.tools.workspaces.whole(item.story_id)
     saved = run.tools.snapshots.save(folder, item.story_id, run_no=item.run_no, step=step, fence=item.fence, base=base)
     return saved.tree if saved else None

@@ -32,10 +32,11 @@ class PythonProbe:
 
     seen: Seen = field(default_factory=Seen)
 
-    def begin(self, folder: Path, env: Mapping[str, str]) -> Mapping[str, str]:
+    def begin(self, folder: Path, root: str, env: Mapping[str, str]) -> Mapping[str, str]:
         """The probe goes to the front of PYTHONPATH; what it tells comes to `seen` beside it."""
         (folder / "seen").mkdir(parents=True)
         shutil.copyfile(PROBE, folder / "sitecustomize.py")
+        (folder / "root").write_text(root)
         paths = [str(folder), env.get("PYTHONPATH", "")]
         return {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 

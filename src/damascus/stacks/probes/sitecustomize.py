@@ -1,7 +1,7 @@
 """Loaded by every Python of a judged command: tells which test runs which line of the project, and what comes back.
 
-It needs nothing but the standard library of Python 3.8 and later. It lies in a folder beside the checkout and knows
-both by its own path. One file for each process, written at once: a killed child loses nothing. A test is known by the
+It needs nothing but the standard library of Python 3.8 and later. It lies in a folder outside of the checkout and
+reads there where that is. One file for each process, written at once: a killed child loses nothing. A test is known by the
 variable that pytest sets, which children inherit; unittest's by its first argument. Code that claims to come from a
 file of the project is compared with what that file compiles to; what differs is not counted.
 """
@@ -11,7 +11,8 @@ import sys
 import threading
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-_ROOT = os.path.join(os.path.dirname(_HERE), "tree") + os.sep
+with open(os.path.join(_HERE, "root")) as _file:
+    _ROOT = _file.read() + os.sep
 _OUT = os.path.join(_HERE, "seen")
 _TYPES = 400
 

@@ -1,0 +1,83 @@
+"""Copies of the project's own sources: nothing is told by a name alone, since packages of others have names too."""
+
+import json
+import posixpath
+import re
+import zipfile
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from damascus.git.sources import Check, Own, Sources
+
+EDITABLE = "install it in place (`pip install -e .`)"
+LINK = "link it (a workspace, or `npm install ./folder`)"
+DOWNLOAD = "do not vendor (`go mod download`)"
+ARCHIVES = (".whl", ".egg", ".pyz", ".zip")
+READ = 65_536
+LARGE = 64_000_000
+
+
+def _installed_copy(ours: Sources, path: Path, name: str) -> Own | None:
+    """pip and its like write down what they installed from; an editable install is said to be one."""
+    if path.name != "direct_url.json":
+        return None
+    try:
+        said = json.loads(path.read_bytes()[:READ])
+        source = unquote(urlparse(said["url"]).path)
+    except (ValueError, KeyError, TypeError):
+        return None
+    inside = source == ours.seen or source.startswith(f"{ours.seen}/")
+    editable = isinstance(said.get("dir_info"), dict) and said["dir_info"].get("editable") is True
+    package = path.parent.name.removesuffix(".dist-info")
+    if editable or not inside:
+        return None
+    return Own(posixpath.dirname(name), f"a copy of this project ({package})", EDITABLE)
+
+
+def _python_copy(ours: Sources, path: Path, name: str) -> Own | None:
+    """A module with the content of one of ours, where an import of ours would find it."""
+    if path.suffix != ".py":
+        return None
+    for source in ours.same(path):
+        for root in ours.import_roots:
+            module = source.removeprefix(root)
+            if source.startswith(root) and f"/{name}".endswith(f"/{module}"):
+                return Own(name, f"a copy of {source}", EDITABLE)
+    return None
+
+
+def _node_copy(ours: Sources, path: Path, name: str) -> Own | None:
+    """A package with the very package.json of one of ours; a link would mean the candidate."""
+    if path.name != "package.json":
+        return None
+    found = [source for source in ours.same(path) if posixpath.basename(source) == "package.json"]
+    return Own(posixpath.dirname(name), f"a copy of the package of {found[0]}", LINK) if found else None
+
+
+def _vendored(ours: Sources, path: Path, name: str) -> Own | None:
+    """`go mod vendor` copies what a replace directive finds in the repository."""
+    if path.name != "modules.txt":
+        return None
+    found = re.search(rb"^# (\S+)(?: \S+)? => (\.{1,2}/\S*)", path.read_bytes()[:LARGE], re.MULTILINE)
+    if found is None:
+        return None
+    module, source = (part.decode(errors="replace") for part in found.groups())
+    return Own(f"{posixpath.dirname(name)}/{module}", f"a copy of {source}", DOWNLOAD)
+
+
+def _packed(ours: Sources, path: Path, name: str) -> Own | None:
+    """An archive that can be imported, with a module of ours in it."""
+    if path.suffix not in ARCHIVES:
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            kept = (ours.checksums.get((each.file_size, each.CRC)) for each in archive.infolist())
+            found = next((source for source in kept if source), None)
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return None
+    return Own(name, f"an archive with a copy of {found}", EDITABLE) if found else None
+
+
+IN_PACKAGES: tuple[Check, ...] = (_installed_copy, _python_copy, _node_copy, _vendored, _packed)
+OUTSIDE: tuple[Check, ...] = (_python_copy, _node_copy, _packed)
+AT_HOME: tuple[Check, ...] = (_installed_copy, _python_copy, _node_copy)
