@@ -83,7 +83,7 @@ class WorkspaceSetup:
         if (place / "produced.json").exists():
             return place
         self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "lock", "w") as lock:
+        with open(self.mirror.lock_file("setup"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (place / "produced.json").exists():
                 self._build(place, base, config)
