@@ -1,6 +1,6 @@
 """One story finds nothing of another's, and holds nobody up, whatever it opens."""
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,9 @@ CONFINED = [Level.BUBBLEWRAP, Level.LANDLOCK]
 
 SEARCH = (
     """
-import fcntl, zlib
+import fcntl, resource, zlib
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 SECRET = "-".join(["swordfish", "of", "S", "9"]).encode()
 TOOLCHAIN = tuple(os.path.realpath(x) for x in ("/proc", "/sys", "/usr", "/lib", "/etc", "/opt", sys.prefix,
                                                sys.base_prefix, os.path.dirname(os.path.dirname(sys.executable))))
@@ -27,12 +29,12 @@ def look(path):
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held.append(handle)
-    except OSError:
-        return
-    try:
         data = os.read(handle, 5_000_000)
     except OSError:
         return
+    finally:
+        if len(held) > most - 50:
+            os.close(held.pop(0))
     texts = [path.encode(errors="replace"), data]
     try:
         texts.append(zlib.decompress(data))
@@ -48,9 +50,13 @@ def ask(folder):
             found.append(f"objects of {folder}")
 
 borrowed = pathlib.Path(".git/objects/info/alternates").read_text().split()
-near = [str(p) for place in (os.getcwd(), *borrowed) for p in pathlib.Path(place).parents if str(p) != "/"]
-for root in dict.fromkeys(["/", *near, *borrowed]):
+seen = set()
+for root in [os.environ["HERE"], os.getcwd(), *borrowed, *pathlib.Path(borrowed[0]).parents[:4]]:
     for folder, folders, files in os.walk(root):
+        if folder in seen:
+            folders[:] = []
+            continue
+        seen.add(folder)
         folders[:] = [f for f in folders if not os.path.realpath(os.path.join(folder, f)).startswith(TOOLCHAIN)]
         look(folder)
         ask(folder)
@@ -60,7 +66,7 @@ for root in dict.fromkeys(["/", *near, *borrowed]):
     + HONEST
     + """
 if found:
-    pathlib.Path(f"{name}.py").write_text(f"FOUND = {found[:9]!r}\\n")
+    pathlib.Path(f"{name}.py").write_text(f"FOUND = {sorted(found, key=len)[:40]!r}\\n")
 """
 )
 
@@ -80,9 +86,20 @@ def planted(tmp_path: Path, url: str, config: str = CONFIG) -> Yard:
     return yard
 
 
+def searching(yard: Yard, then: str = "") -> str:
+    """It knows where to look: the folder with the repository, the data folder and everything."""
+    return yard.agent(SEARCH.replace('os.environ["HERE"]', repr(str(yard.folder))) + then)
+
+
+def walls(level: Level) -> AbstractContextManager[None]:
+    need(level)
+    return nullcontext() if level is Level.BUBBLEWRAP else as_if_here(level)
+
+
 def found_by(yard: Yard, name: str) -> str:
     """What the agent wrote instead of its work, because it found something."""
     [row] = yard.query("SELECT output FROM journal WHERE step = 'implement' ORDER BY run_no DESC LIMIT 1")
+    assert row["output"] and row["output"]["commit"], yard.item(name)["last_feedback"]
     commit = Sha(row["output"]["commit"])
     return (yard.project.mirror.read(commit, f"{name.lower().replace('-', '')}.py") or b"").decode()
 
@@ -90,11 +107,11 @@ def found_by(yard: Yard, name: str) -> str:
 @pytest.mark.req("W9", "D4", "X5")
 @pytest.mark.parametrize("level", CONFINED)
 def test_an_agent_finds_nothing_of_another_story(tmp_path: Path, database_url: str, level: Level) -> None:
-    need(level)
+    confined = walls(level)
     yard = planted(tmp_path, database_url)
     yard.add(story("S-1"), budget=1)
-    with as_if_here(level):
-        yard.work(yard.agent(SEARCH))
+    with confined:
+        yard.work(searching(yard))
     assert "FOUND" not in found_by(yard, "S-1"), found_by(yard, "S-1")
     assert yard.item("S-1")["phase"] == "done"
 
@@ -105,7 +122,7 @@ def test_without_walls_the_same_search_finds_it(tmp_path: Path, database_url: st
     yard = planted(tmp_path, database_url)
     yard.add(story("S-1"), budget=1)
     with as_if_here(Level.UNCONFINED):
-        yard.work(yard.agent(SEARCH.replace('["/", *near', "[*near")))
+        yard.work(searching(yard))
     assert "stories.git" in found_by(yard, "S-1")
 
 
@@ -113,8 +130,8 @@ def test_without_walls_the_same_search_finds_it(tmp_path: Path, database_url: st
 @pytest.mark.parametrize("level", CONFINED)
 def test_whatever_an_agent_locks_nobody_waits(tmp_path: Path, database_url: str, level: Level) -> None:
     """It holds every file that it can open until another story has landed. Set-up is among what both need."""
-    need(level)
-    yard = planted(tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "echo made > made.txt"\n')
+    confined = walls(level)
+    yard = planted(tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "mkdir -p build && echo made > build/made.txt"\n')
     yard.add(story("S-1"), story("S-2"))
     waits = """
 if brief["story_id"] == "S-1":
@@ -129,8 +146,10 @@ if brief["story_id"] == "S-1":
             with suppress(OSError):
                 (yard.project.worktrees / "S-1/go").touch()
 
-    with as_if_here(level):
-        yard.work(yard.agent(SEARCH + waits), boundary=go_on)
-    assert [yard.item(name)["phase"] for name in ("S-1", "S-2")] == ["done", "done"]
+    with confined:
+        yard.work(searching(yard, waits), boundary=go_on)
+    assert [yard.item(name)["phase"] for name in ("S-1", "S-2")] == ["done", "done"], [
+        yard.item(name)["last_feedback"] for name in ("S-1", "S-2")
+    ]
     assert yard.subjects()[0] != yard.subjects()[1]
     assert "S-2" in yard.subjects()[1], "the honest one first"
