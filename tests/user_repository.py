@@ -75,6 +75,8 @@ class UserRepository:
     def mirror(self, path: Path) -> Mirror:
         mirror = Mirror.open(path, str(self.top))
         mirror.fetch()
+        if mirror.tip("main"):
+            mirror.fetch_main("main")
         return mirror
 
 

@@ -64,7 +64,7 @@ class Field:
     def moved(self, to: Sha) -> None:
         """Main moves on the forge itself."""
         mirror = self.forge.mirror
-        subprocess.run(["git", "fetch", "-q", mirror.path, to], cwd=self.bare, check=True)
+        subprocess.run(["git", "fetch", "-q", mirror.store, to], cwd=self.bare, check=True)
         subprocess.run(["git", "update-ref", "refs/heads/main", to], cwd=self.bare, check=True)
 
     def merging(self, *answers: object) -> None:

@@ -204,5 +204,5 @@ class TestGithub(ForgeContract):
                 act()
             assert "another-token" not in str(caught.value)
         assert TOKEN not in repr(world.forge) + str(landing)
-        config = (world.mirror.path / "config").read_text()
+        config = (world.mirror.path / "config").read_text() + (world.mirror.store / "config").read_text()
         assert TOKEN not in config and "Authorization" not in config

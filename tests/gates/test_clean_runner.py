@@ -181,7 +181,7 @@ def test_a_full_disk_is_transient(tmp_path: Path) -> None:
 
 def test_an_unknown_tree_is_an_error_not_a_result(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    with pytest.raises(Exception, match="git read-tree"):
+    with pytest.raises(Exception, match="git ls-tree"):
         judging.run("true", tree=Sha("1" * 40))
 
 

@@ -59,10 +59,13 @@ def repository(folder: Path, files: Mapping[str, str | bytes | None] | None = No
 class Project:
     """A person's repository, our mirror of it, and its workspaces."""
 
-    def __init__(self, tmp: Path, files: Mapping[str, str | bytes | None] | None = None) -> None:
+    def __init__(
+        self, tmp: Path, files: Mapping[str, str | bytes | None] | None = None, *, all_branches: bool = True
+    ) -> None:
+        """`all_branches`: also those that are not main, which no agent sees."""
         self.repo = repository(tmp / "repo", files)
         self.mirror = Mirror.open(tmp / "home" / "mirror.git", str(self.repo))
-        self.mirror.fetch()
+        self.mirror.fetch() if all_branches else self.mirror.fetch_main("main")
         self.workspaces = Workspaces(tmp / "home" / "worktrees", self.mirror, "feat/")
 
     @property

@@ -281,7 +281,7 @@ def test_repair_alone_goes_back_to_old_and_says_whether_main_has_it(half: Half) 
 def test_after_the_merge_was_finished_no_file_is_touched(half: Half) -> None:
     """Killed between the branch and the marker; then the user went on, even back to the old text."""
     (half.git_dir / "index.lock").unlink()
-    half.user.git("fetch", "-q", str(half.mirror.path), half.new)
+    half.user.git("fetch", "-q", str(half.mirror.store), half.new)
     half.user.git("merge", "-q", "--ff-only", half.new)
     half.user.write({"b": "old b\n"})
     half.land()
@@ -292,7 +292,7 @@ def test_after_the_merge_was_finished_no_file_is_touched(half: Half) -> None:
 @pytest.mark.req("D20")
 def test_killed_between_index_and_branch(half: Half) -> None:
     (half.git_dir / "index.lock").unlink()
-    half.user.git("fetch", "-q", str(half.mirror.path), half.new)
+    half.user.git("fetch", "-q", str(half.mirror.store), half.new)
     half.user.git("read-tree", "-m", "-u", half.old, half.new)
     (half.git_dir / "HEAD.lock").touch()
     (half.git_dir / "refs/heads/main.lock").touch()

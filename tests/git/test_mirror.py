@@ -8,7 +8,7 @@ import pytest
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ports import Stale
-from damascus.git import mirror as mirror_module
+from damascus.git import stores
 from damascus.git.mirror import Mirror, RefMove
 from tests.git.repos import Project, commit, git, planted_program, repository
 
@@ -64,7 +64,7 @@ def test_fetches_at_once_all_succeed(project: Project) -> None:
 
 
 def test_a_lock_that_is_never_freed_is_transient(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror_module, "LOCK_LIMIT", 0.1)
+    monkeypatch.setattr(stores, "LOCK_LIMIT", 0.1)
     with project.mirror.locked("fetch"), pytest.raises(TransientError, match="locked"):
         project.mirror.fetch()
 
@@ -104,7 +104,7 @@ def test_open_at_once_makes_one_mirror(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert len(opened) == 5
-    assert os.listdir(tmp_path / "home") == ["m.git"]
+    assert sorted(os.listdir(tmp_path / "home")) == ["m.git", "stories.git"]
 
 
 # ── the user's git config ─────────────────────────────────────────────────────────────────────────────────
@@ -134,7 +134,7 @@ def test_the_users_config_does_not_matter(tmp_path: Path, monkeypatch: pytest.Mo
     tree = project.workspaces.collect(workspace)
     done = project.mirror.commit_tree(tree, [project.main], "done")
     project.mirror.update_refs([RefMove("refs/heads/feat/S-1", done, None)])
-    assert git(project.mirror.path, "log", "-1", "--format=%an %cn %s", done) == "Damascus Damascus done"
+    assert git(project.mirror.store, "log", "-1", "--format=%an %cn %s", done) == "Damascus Damascus done"
     assert not marker.exists()
 
 
@@ -158,11 +158,11 @@ def _refusal(repo: Path) -> str:
 
 def test_a_hook_planted_in_the_mirror_does_not_run(project: Project, tmp_path: Path) -> None:
     marker = tmp_path / "ran"
-    (project.mirror.path / "hooks").mkdir()
-    planted_program(tmp_path, marker).rename(project.mirror.path / "hooks/reference-transaction")
+    (project.mirror.store / "hooks").mkdir()
+    planted_program(tmp_path, marker).rename(project.mirror.store / "hooks/reference-transaction")
     project.mirror.update_refs([RefMove("refs/heads/x", project.main, None)])
     assert not marker.exists()
-    git(project.mirror.path, "update-ref", "refs/heads/y", project.main)
+    git(project.mirror.store, "update-ref", "refs/heads/y", project.main)
     assert marker.exists(), "the control: plain git runs it"
 
 
@@ -196,7 +196,7 @@ def test_resolve_knows_loose_packed_and_missing_refs(project: Project) -> None:
     project.mirror.update_refs([RefMove("refs/damascus/pulls/1", blob, None)])
     assert project.mirror.resolve("refs/damascus/pulls/1") == blob
     project.mirror.gc()
-    assert not (project.mirror.path / "refs/damascus/pulls/1").exists()
+    assert not (project.mirror.store / "refs/damascus/pulls/1").exists()
     assert project.mirror.resolve("refs/damascus/pulls/1") == blob
     assert project.mirror.resolve("refs/damascus/pulls/2") is None
     assert project.mirror.resolve("--help") is None

@@ -39,7 +39,7 @@ def _tried(mirror: Mirror, moves: list[RefMove]) -> str:
 
 
 def test_every_move_ends_as_with_git_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, gits = (Mirror.open(tmp_path / name, str(tmp_path / "source")) for name in ("ours", "gits"))
+    ours, gits = (Mirror.open(tmp_path / name / "mirror.git", str(tmp_path / "source")) for name in ("ours", "gits"))
     shas: list[Sha | None] = [None, *_commits(ours, 3), ours.write_blob(b"no commit"), Sha("1" * 40)]
     for sha in shas[1:4]:
         assert sha in _commits(gits, 3)
@@ -79,7 +79,7 @@ def test_nothing_is_lost_beside_a_git_that_packs_and_prunes(tmp_path: Path) -> N
 
     def pack() -> None:
         while not done.is_set():
-            subprocess.run(["git", "pack-refs", "--all"], cwd=mirror.path, capture_output=True)
+            subprocess.run(["git", "pack-refs", "--all"], cwd=mirror.store, capture_output=True)
 
     packer = threading.Thread(target=pack)
     packer.start()
@@ -90,7 +90,7 @@ def test_nothing_is_lost_beside_a_git_that_packs_and_prunes(tmp_path: Path) -> N
         each.join()
     done.set()
     packer.join()
-    assert {name: git(mirror.path, "rev-parse", name) for name in names} == dict.fromkeys(names, commits[-1])
+    assert {name: git(mirror.store, "rev-parse", name) for name in names} == dict.fromkeys(names, commits[-1])
 
 
 def test_of_many_who_move_one_ref_from_the_same_value_one_wins(tmp_path: Path) -> None:
@@ -117,19 +117,19 @@ def test_a_ref_with_another_value_keeps_all_where_they_are(tmp_path: Path) -> No
         project.mirror.update_refs([RefMove("refs/heads/b", second, None), RefMove("refs/heads/a", second, None)])
     assert project.mirror.resolve("refs/heads/b") is None
     assert project.mirror.resolve("refs/heads/a") == first
-    assert not list((project.mirror.path / "refs").rglob("*.lock"))
+    assert not list((project.mirror.store / "refs").rglob("*.lock"))
 
 
 def test_locks_that_a_killed_process_left_do_not_stop_refs_forever(tmp_path: Path) -> None:
     mirror = Mirror.open(tmp_path / "mirror", str(tmp_path / "source"))
     (commit,) = _commits(mirror, 1)
     names = ["refs/heads/feat/S-1", "refs/damascus/fence/S-1", "refs/damascus/pulls/1"]
-    locks = [mirror.path / f"{name}.lock" for name in names]
+    locks = [mirror.store / f"{name}.lock" for name in names]
     for lock in locks:
         lock.parent.mkdir(parents=True, exist_ok=True)
         lock.touch()
     mirror.update_refs([RefMove(name, commit, None) for name in names])
-    assert [git(mirror.path, "rev-parse", name) for name in names] == [commit] * 3
+    assert [git(mirror.store, "rev-parse", name) for name in names] == [commit] * 3
     assert not any(lock.exists() for lock in locks)
 
 
@@ -146,7 +146,7 @@ def test_killed_between_two_refs_the_next_one_ends_it(tmp_path: Path, monkeypatc
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
     assert mirror.resolve("refs/heads/a") == commit
-    assert sorted(lock.name for lock in mirror.path.rglob("refs/**/*.lock")) == ["b.lock", "c.lock"]
+    assert sorted(lock.name for lock in mirror.store.rglob("refs/**/*.lock")) == ["b.lock", "c.lock"]
     with pytest.raises(Stale):
         mirror.update_refs(moves)
     mirror.update_refs(moves[1:])

@@ -186,7 +186,7 @@ def test_the_token_is_in_no_argument_address_file_or_word_of_git(place: Place, m
     secrets = {place.token, base64.b64encode(f"damascus:{place.token}".encode()).decode()}
     shown = seen.read_bytes().decode(errors="replace")
     assert "remote-http" in shown and place.remote.url in shown, "the processes of the push were looked at"
-    files = [path.read_bytes() for path in (*place.remote.mirror.path.rglob("*"), said) if path.is_file()]
+    files = [path.read_bytes() for path in (*place.remote.mirror.path.parent.rglob("*"), said) if path.is_file()]
     for secret in secrets:
         assert secret not in shown and secret not in repr(place.remote)
         assert not any(secret.encode() in content for content in files)

@@ -69,7 +69,7 @@ def test_the_reader_is_started_again_when_it_died(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.mirror.fetch()
     project.mirror.git.run("repack", "-a", "-d", "-q")
-    reader = project.mirror.objects._reader
+    reader = project.mirror.objects.disk._reader
     tip = project.mirror.tip("main")
     assert tip is not None
     assert reader.object(tip) is not None
@@ -90,7 +90,7 @@ def test_a_listing_made_from_the_last_one_is_gits_own(tmp_path: Path, monkeypatc
     monkeypatch.setattr(Git, "run", lambda self, *args, **more: asked.append(args[0]) or run(*args, **more))
     for tip in commits:
         made = project.mirror.listing(tip)
-        alone = Mirror(project.mirror.path, project.mirror.git, project.mirror.source).listing(tip)
+        alone = Mirror(project.mirror.path, project.mirror.source).listing(tip)
         assert made == alone
     assert len(commits) < asked.count("ls-tree") < 2 * len(commits)  # some were made, some had to be asked for
 

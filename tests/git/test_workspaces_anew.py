@@ -229,7 +229,7 @@ def test_remove_forgets_the_kept_index(project: Project) -> None:
     project.workspace()
     project.workspaces.create(StoryId("S-10"), project.main)
     project.workspaces.remove(S1)
-    assert os.listdir(project.mirror.path / "damascus-indexes") == [f"S-10@{project.main}"]
+    assert os.listdir(project.mirror.store / "damascus-indexes") == [f"S-10@{project.main}"]
 
 
 def test_the_mirror_is_not_touched_by_a_commit_on_main(project: Project) -> None:

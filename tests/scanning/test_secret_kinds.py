@@ -131,7 +131,7 @@ def test_no_ref_that_is_pushed_ever_holds_it(tmp_path: Path, database_url: str, 
     assert (item["phase"], item["last_verdict"]) == ("blocked", "secret_found")
     assert token not in json.dumps(item["last_feedback"])
     yard.db.close()
-    for repository in (yard.repo, yard.project.mirror.path):
+    for repository in (yard.repo, yard.project.mirror.path, yard.project.mirror.store):
         assert holders(repository, token) == []
 
 

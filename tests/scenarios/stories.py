@@ -117,7 +117,7 @@ def everywhere(yard: Yard, text: str) -> list[str]:
     """Where a text stands: in any object of any repository, in any row, in any file of the data folder."""
     data = text.encode()
     found = [str(path) for path in _files(yard) if data in path.read_bytes()]
-    for folder in (yard.repo / ".git", yard.project.mirror.path):
+    for folder in (yard.repo / ".git", yard.project.mirror.path, yard.project.mirror.store):
         found += [f"{folder}: an object"] if data in _objects(folder) else []
     for row in yard.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
         name = row["tablename"]

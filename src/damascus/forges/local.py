@@ -1,4 +1,4 @@
-"""The local forge: the mirror itself holds branches, fences and pulls; the user's repository receives main only.
+"""The local forge: the stories' store holds branches, fences and pulls; the user's repository receives main only.
 
 No server and no table. A push is one ref transaction, a pull is a blob (forges/local_pulls.py), CI runs the jobs
 through the evidence runner, which has run them already if a gate did. Nothing is ever pushed to `origin`.
@@ -47,13 +47,13 @@ class LocalForge:
     def main_tip(self) -> Sha:
         """The user's main, fetched into the mirror only if it moved."""
         self._assert_there()
-        tip, known = self.repository.tip(self.main_branch), self.mirror.tip(self.main_branch)
+        tip, known = self.repository.tip(self.main_branch), self.mirror.main(self.main_branch)
         if known == tip:
             return tip
         here = self.mirror.objects.find([tip])[0] is not None
         if not (here and self.mirror.is_whole(tip) and self._learn(tip, known)):
-            self.mirror.fetch(only=self.main_branch)
-        return self.mirror.tip(self.main_branch) or tip
+            self.mirror.fetch_main(self.main_branch)
+        return self.mirror.main(self.main_branch) or tip
 
     def _assert_there(self) -> None:
         """A repository on a disk that is not mounted comes back: that is nobody's failure (T1)."""
@@ -61,20 +61,20 @@ class LocalForge:
             raise TransientError(f"the repository {self.repository.top} is not there at the moment")
 
     def _learn(self, tip: Sha, known: Sha | None) -> bool:
-        """A commit that we landed is in the mirror already: no fetch is needed to know that main is there."""
+        """A commit that we landed is ours already: no fetch is needed to know that main is there."""
         try:
-            self.mirror.update_refs([RefMove(self._origin_main, tip, known)])
+            self.mirror.publish(tip, self.main_branch, known)
         except Stale:  # whoever landed it says so at this moment
-            return self.mirror.tip(self.main_branch) == tip
+            return self.mirror.main(self.main_branch) == tip
         return True
 
     def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
         self._assert_there()
         landing.land(self.repository, self.mirror, self.main_branch, old, new)
         try:
-            self.mirror.update_refs([RefMove(self._origin_main, new, old)])
+            self.mirror.publish(new, self.main_branch, old)
         except Stale:  # somebody fetched main in between
-            self.mirror.fetch(only=self.main_branch)
+            self.mirror.fetch_main(self.main_branch)
 
     def have(self, commit: Sha) -> bool:
         return self.mirror.objects.find([commit])[0] is not None
@@ -84,10 +84,6 @@ class LocalForge:
         self._assert_there()
         at_tip = self.repository.tip(self.main_branch) == commit
         return at_tip or landing.contains(self.repository, self.main_branch, commit)
-
-    @property
-    def _origin_main(self) -> str:
-        return f"refs/remotes/origin/{self.main_branch}"
 
     # ── branches ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -129,10 +125,10 @@ class LocalForge:
 
     def diff(self, pull: Pull) -> list[ChangedFile]:
         head = self.mirror.resolve(branch_ref(pull.head)) or Sha(pull.head_sha)
-        tip = self.mirror.tip(self.main_branch)
-        if tip is not None and tip != head and self.mirror.is_ancestor(tip, head):
+        tip = self.mirror.tip(self.main_branch) or self.main_tip()
+        if tip != head and self.mirror.is_ancestor(tip, head):
             return list(self.mirror.changed(tip, head))
-        base = self.mirror.git.out("merge-base", self._origin_main, head)
+        base = self.mirror.git.out("merge-base", tip, head)
         return list(self.mirror.changed(full_sha(base), head))
 
     def comment(self, pull: Pull, key: str, text: str) -> None:

@@ -6,6 +6,7 @@ protected against that is moved by the forge's own merge, which each forge does 
 """
 
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from dataclasses import dataclass
 
 from damascus.domain.errors import DamascusError
@@ -139,14 +140,28 @@ class OverGit(ABC):
 
     def _have(self, branch: str, commit: Sha) -> None:
         """The mirror has this commit with all that it needs: what a killed fetch left behind is not enough."""
+        if branch == self.main_branch:
+            self._have_main(commit)
+            return
         if self.mirror.tip(branch) == commit:
             return
         self.remote.fetch(only=branch)
         if self.mirror.tip(branch) != commit:  # it moved once more, or its branch is gone
             self.remote.fetch_commit(commit)
 
+    def _have_main(self, commit: Sha) -> None:
+        """In the mirror, which agents may read."""
+        if self.mirror.main(branch := self.main_branch) != commit:
+            self.remote.fetch_main(branch)
+        if self.mirror.main(branch) != commit:  # it moved once more
+            self.remote.fetch_commit(commit)
+
     def _note(self, branch: str, commit: Sha | None) -> None:
         """As git does after a push: the tracking ref also keeps the commit from being collected."""
+        if branch == self.main_branch and commit is not None:
+            with suppress(Stale):  # somebody fetched main in between
+                self.mirror.publish(commit, branch, self.mirror.main(branch))
+            return
         ref = f"refs/remotes/origin/{branch}"
         self.mirror.git.run("update-ref", *(("-d", ref) if commit is None else (ref, commit)), check=False)
 

@@ -241,7 +241,7 @@ def stat_index(mirror: Mirror, story: StoryId, base: Sha) -> Path:
 
     What was written a second or more before the index need not be read again to know that it is unchanged.
     """
-    return mirror.path / "damascus-indexes" / f"{story}@{base}"
+    return mirror.store / "damascus-indexes" / f"{story}@{base}"
 
 
 @contextmanager

@@ -99,7 +99,7 @@ class _Landing:
     def by_fetch(self, branch: str, old: Sha, new: Sha) -> None:
         self.marker.begin(Intent(branch, old, new, ""))
         fetch = self.marker.run(
-            self.repo.git, *FETCH, f"--negotiation-tip={old}", str(self.mirror.path), f"{new}:refs/heads/{branch}"
+            self.repo.git, *FETCH, f"--negotiation-tip={old}", str(self.mirror.store), f"{new}:refs/heads/{branch}"
         )
         if fetch.code != 0:
             self.put_right()
@@ -137,7 +137,7 @@ class _Landing:
                 return
         except OSError as err:
             raise _trouble(self.repo.top, err) from err
-        self.repo.git.run(*FETCH, f"--negotiation-tip={old}", str(self.mirror.path), new)
+        self.repo.git.run(*FETCH, f"--negotiation-tip={old}", str(self.mirror.store), new)
 
     def _assert_moved(self, branch: str, folder: Path, new: Sha) -> None:
         if self.repo.tip(branch) == new or contains(self.repo, branch, new):

@@ -1,40 +1,39 @@
-"""One bare mirror per project, ours: everything we ask of git about a story goes through its git dir.
+"""Two bare repositories per project, ours. `mirror.git` has main's history and nothing else: agents may read it, and
+their workspaces borrow its objects. `stories.git` beside it has everything of stories (snapshots, candidates, branches,
+pulls, fences, kept indexes, locks), borrows the mirror's objects, and is shown to no agent and no judged command.
 
-It fetches heads only, into refs/remotes/origin: `--mirror` with prune would delete our own refs (refs/heads/feat/*,
-refs/damascus/*). Its attributes switch every conversion off, so that a blob is exactly the file's bytes and nothing
-that an agent writes into .gitattributes can change, or stop, what we store.
+Everything we ask of git about a story goes through the stories' store, which sees both (git/stores.py makes them).
+Branches are fetched into refs/remotes/origin: `--mirror` with prune would delete our own refs (refs/heads/feat/*,
+refs/damascus/*). Main alone is fetched into the mirror, and a story's commit comes there once main has it.
 """
 
-import fcntl
 import os
 import re
-import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.domain.errors import DamascusError, TransientError
+from damascus.domain.errors import DamascusError
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import ChangedFile, Stale
-from damascus.git import rebasing, refs
+from damascus.git import rebasing, refs, stores
 from damascus.git.commands import Git, GitResult, raise_for
-from damascus.git.objects import GITLINK, Commit, Entry, Objects, Recent, identity_now, parents
+from damascus.git.objects import GITLINK, Commit, Entry, Found, Objects, Recent, identity_now, parents
 from damascus.git.rebasing import Conflicted, Rebased
 from damascus.git.refs import RefMove
+from damascus.git.stores import ATTRIBUTES, LOCK_POLL
+from damascus.git.transfer import hand_over
 from damascus.git.tree_diff import changed_files, only_came_or_changed
 
-__all__ = ["Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
+__all__ = ["ATTRIBUTES", "Conflicted", "Listing", "Mirror", "Rebased", "RefMove"]
 
-ATTRIBUTES = "* -text !eol -ident !filter !working-tree-encoding\n"
-CONFIG = (("uploadpack.allowAnySHA1InWant", "true"), ("core.logAllRefUpdates", "false"))
-LOCK_LIMIT = 60.0
-LOCK_POLL = 0.005
 LOCK_THERE = re.compile(r"Unable to create '(.+?\.lock)': File exists")
 ORPHAN_PATIENCE = 1.0
+ORIGIN = "refs/remotes/origin/"
 NEAR = 50
 FETCH_AGAIN = 5
 LISTINGS_KEPT = 16
@@ -54,11 +53,17 @@ class Listing:
 
 
 class Mirror:
-    """A bare repository of ours beside the person's one."""
+    """What we have of the person's repository (`path`, which agents may read), and of stories (`store`)."""
 
-    def __init__(self, path: Path, git: Git, source: str) -> None:
-        self.path, self.git, self.source = path, git, source
-        self.objects = Objects(git)
+    def __init__(self, path: Path, source: str) -> None:
+        self.path, self.store, self.source = path, stores.beside(path), source
+        self.git, self.main_git = Git.at(self.store, path), Git.at(path, self.store)
+        self.main_objects = Objects(self.main_git)
+        self.objects = Objects(self.git, path / "objects")
+        for objects in (self.main_objects, self.objects):
+            objects.disk.bring_again = self._bring_again
+        self.distrusted = False
+        """Something that it has is damaged: main is fetched once more, all of it."""
         self._listings: Recent[Sha, Listing] = Recent(LISTINGS_KEPT)
         self._last_listed: tuple[Sha, Listing] | None = None
         self._changes: Recent[tuple[Sha, Sha], tuple[ChangedFile, ...]] = Recent(CHANGES_KEPT)
@@ -67,10 +72,9 @@ class Mirror:
 
     @classmethod
     def open(cls, path: Path, source: str) -> "Mirror":
-        """Made once, aside and renamed, whoever comes first."""
-        if not path.exists():
-            _build(path)
-        mirror = cls(path, Git.at(path), source)
+        """Made once, aside and renamed, whoever comes first. One of an older release is divided in two."""
+        stores.make(path)
+        mirror = cls(path, source)
         if "://" not in source:  # a real forge is asked over the network, by git/remote.py
             mirror._trust_source()
         return mirror
@@ -82,38 +86,60 @@ class Mirror:
         """
         text = "[safe]\n" + "".join(f"\tdirectory = {_quoted(path)}\n" for path in _names_of(self.source))
         if not self._config.exists() or self._config.read_text() != text:
-            handle, temporary = tempfile.mkstemp(dir=self.path)
+            handle, temporary = tempfile.mkstemp(dir=self.store)
             with open(handle, "w") as file:
                 file.write(text)
             os.replace(temporary, self._config)
 
     @property
     def _config(self) -> Path:
-        return self.path / "damascus.gitconfig"
+        return self.store / "damascus.gitconfig"
 
     def fetch(self, *, only: str | None = None) -> None:
+        """Every branch, or one, into the stories' store."""
         if only is not None and self._same_tip(only):
             return
-        git = Git(self.path, {**self.git.environment, "GIT_CONFIG_GLOBAL": str(self._config)})
-        self.fetch_by(lambda args: git.run(*args, check=False), self.source, only)
+        self.fetch_by(self._fetcher(self.store), self.source, only)
+
+    def fetch_main(self, branch: str) -> None:
+        """Main, into the mirror that agents may read."""
+        stores.make(self.path)
+        self.fetch_main_by(self._fetcher(self.path), self.source, branch)
+
+    def _fetcher(self, git_dir: Path) -> Callable[[tuple[str, ...]], GitResult]:
+        git = Git(git_dir, {**self.git.environment, "GIT_CONFIG_GLOBAL": str(self._config)})
+        return lambda args: git.run(*args, check=False)
 
     def fetch_by(self, run: Callable[[tuple[str, ...]], GitResult], source: str, only: str | None) -> None:
-        """Heads into refs/remotes/origin, by whichever git may reach the source (git/remote.py: a real forge)."""
+        """By whichever git may reach the source (git/remote.py: a real forge)."""
         name = only or "*"
-        refspec = f"+refs/heads/{name}:refs/remotes/origin/{name}"
+        result = self._fetch(run, source, f"+refs/heads/{name}:{ORIGIN}{name}")
+        if result.code != 0:
+            if only is None or "couldn't find remote ref" not in result.stderr:
+                raise_for(("fetch",), result)
+            self.git.run("update-ref", "-d", f"{ORIGIN}{only}")
+
+    def fetch_main_by(self, run: Callable[[tuple[str, ...]], GitResult], source: str, branch: str) -> None:
+        again = ("--refetch",) if self.distrusted else ()
+        result = self._fetch(run, source, f"+refs/heads/{branch}:{ORIGIN}{branch}", *again)
+        self.objects.disk.forget()  # its alternate may just have been made
+        self.distrusted = False
+        if result.code != 0:
+            if "couldn't find remote ref" not in result.stderr:
+                raise_for(("fetch",), result)
+            self.main_git.run("update-ref", "-d", f"{ORIGIN}{branch}")
+
+    def _fetch(self, run: Callable[[tuple[str, ...]], GitResult], source: str, refspec: str, *how: str) -> GitResult:
+        """Two fetches at once fail by each other's ref locks; so one after the other, also across processes."""
         quiet = ("--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance")
+        args = ("fetch", *quiet, *how, "--no-recurse-submodules", source, refspec)
         with self.locked("fetch"):
-            args = ("fetch", *quiet, "--no-recurse-submodules", source, refspec)
             result = run(args)
             for _ in range(FETCH_AGAIN):
                 if result.code == 0 or "but expected" not in result.stderr:
                     break
                 result = run(args)  # a landing moved the same ref meanwhile
-            if result.code == 0:
-                return
-            if only is None or "couldn't find remote ref" not in result.stderr:
-                raise_for(args, result)
-            self.git.run("update-ref", "-d", f"refs/remotes/origin/{only}")
+        return result
 
     def _same_tip(self, branch: str) -> bool:
         """A loose ref of a plain local repository can be compared without the four processes of a fetch."""
@@ -121,62 +147,81 @@ class Mirror:
         there = refs.loose(folder / ".git" if (folder / ".git").is_dir() else folder, f"refs/heads/{branch}")
         return there is not None and there == self.tip(branch)
 
-    @contextmanager
-    def locked(self, name: str) -> Iterator[None]:
-        """Two fetches at once fail by each other's ref locks; so one after the other, also across processes."""
-        with open(self.path / f"damascus-{name}.lock", "a") as file:
-            deadline = time.monotonic() + LOCK_LIMIT
-            while not _try_lock(file.fileno()):
-                if time.monotonic() > deadline:
-                    raise TransientError(f"the mirror {self.path} was locked for {name} for {LOCK_LIMIT:.0f} s")
-                time.sleep(LOCK_POLL)
-            yield
+    def publish(self, commit: Sha, branch: str | None = None, was: Sha | None = None) -> None:
+        """The mirror has this commit of main with all that it needs; with `branch`, main is there (Stale if it was
+        elsewhere than `was`)."""
+        if branch is None and self._published(commit):
+            return
+        with self.locked("publish"):
+            if was is None or not hand_over(self.objects, self.main_objects, was, commit, durable=False):
+                self._publish_by_fetch(commit)
+            if branch is not None:
+                self._move(self.main_git, self.main_objects, [RefMove(f"{ORIGIN}{branch}", commit, was)])
+
+    def _published(self, commit: Sha) -> bool:
+        whole = ("rev-list", "--quiet", "--objects", commit, "--not", "--all")
+        at_tip = any(refs.loose(self.path, name) == commit for name in self._loose_mains())
+        return at_tip or self.main_git.run(*whole, check=False).code == 0
+
+    def _loose_mains(self) -> list[str]:
+        return [str(file.relative_to(self.path)) for file in (self.path / ORIGIN).rglob("*") if file.is_file()]
+
+    def _publish_by_fetch(self, commit: Sha) -> None:
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        if not self._published(commit):
+            self.main_git.run("-c", "protocol.version=2", "fetch", *quiet, str(self.store), commit)
+
+    def locked(self, name: str) -> AbstractContextManager[None]:
+        return stores.locked(self.lock_file(name))
+
+    def lock_file(self, name: str) -> Path:
+        """Where no agent can open it: whoever can open a file can lock it."""
+        return self.store / f"damascus-{name}.lock"
 
     def gc(self) -> None:
-        """Packs, and forgets what no ref reaches once it is two weeks old: a candidate is younger than that."""
-        with self.locked("fetch"):
+        """Packs both. What no ref of the store reaches goes once it is two weeks old: a candidate is younger than that.
+        Of the mirror nothing ever goes: it has only what main had, and the store and workspaces borrow of it."""
+        with self.locked("fetch"), self.locked("publish"):
+            self.main_git.run("repack", "-a", "-d", "--keep-unreachable", "--quiet")
+            self.main_git.run("pack-refs", "--all")
             self.git.run("gc", "--quiet", f"--prune={KEEP_UNREACHABLE}")
 
     # ── refs ──────────────────────────────────────────────────────────────────────────────────────
 
+    def main(self, branch: str) -> Sha | None:
+        """Where main was when the mirror last looked; None: it has not, or is gone."""
+        ref = f"{ORIGIN}{branch}"
+        return None if self.distrusted else refs.loose(self.path, ref) or refs.packed(self.path, ref)
+
     def tip(self, branch: str) -> Sha | None:
-        return self.resolve(f"refs/remotes/origin/{branch}")
+        return self.main(branch) or self.resolve(f"{ORIGIN}{branch}")
 
     def resolve(self, ref: str) -> Sha | None:
-        if ref.startswith("refs/") and not (self.path / ref).is_file():
-            return refs.packed(self.path, ref)
-        if (found := refs.loose(self.path, ref)) is not None:
+        """Of the store's refs: main's is the mirror's (`main`)."""
+        if ref.startswith("refs/") and not (self.store / ref).is_file():
+            return refs.packed(self.store, ref)
+        if (found := refs.loose(self.store, ref)) is not None:
             return found
         result = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref, check=False)
         return Sha(result.text) if result.code == 0 and SHA_PATTERN.fullmatch(result.text) else None
 
     def update_refs(self, moves: Sequence[RefMove]) -> None:
         """All or none, each only from what it was; Stale if one is something else."""
+        with self.locked("refs"):
+            self._move(self.git, self.objects, moves)
+
+    def _move(self, git: Git, objects: Objects, moves: Sequence[RefMove]) -> None:
+        if refs.move(git.git_dir, moves, objects.kind):
+            return
         data = b"start\0" + b"".join(move.command() for move in moves) + b"prepare\0commit\0"
         args = ("update-ref", "--stdin", "-z")
-        with self.locked("refs"):
-            if refs.move(self.path, moves, self.objects.kind):
-                return
-            result = self.git.run(*args, data=data, check=False)
-            for _ in moves:  # whoever was killed may have left a lock of each
-                if result.code == 0 or not self._remove_orphaned_lock(result.stderr):
-                    break
-                result = self.git.run(*args, data=data, check=False)
+        result = git.run(*args, data=data, check=False)
+        for _ in moves:  # whoever was killed may have left a lock of each
+            if result.code == 0 or not _remove_orphaned_lock(git.git_dir, result.stderr):
+                break
+            result = git.run(*args, data=data, check=False)
         if result.code != 0:
             _raise_stale(args, result)
-
-    def _remove_orphaned_lock(self, stderr: str) -> bool:
-        """Whoever was killed inside a transaction leaves `<ref>.lock`. We alone move these refs, one process at
-        a time, so a lock that is there while we hold ours, and does not go away, belongs to nobody."""
-        found = LOCK_THERE.search(stderr)
-        if found is None:
-            return False
-        lock = Path(found[1]) if found[1].startswith("/") else self.path / found[1]
-        deadline = time.monotonic() + ORPHAN_PATIENCE
-        while lock.exists() and time.monotonic() < deadline:
-            time.sleep(LOCK_POLL)
-        lock.unlink(missing_ok=True)
-        return True
 
     def for_each_ref(self, prefix: str) -> dict[str, Sha]:
         lines = self.git.out("for-each-ref", "--format=%(objectname) %(refname)", prefix).splitlines()
@@ -190,7 +235,8 @@ class Mirror:
     def is_whole(self, commit: Sha) -> bool:
         """It is here with all that it needs: git unpacks a commit before its files, so a fetch that goes on, or was
         killed, leaves less."""
-        return self.git.run("rev-list", "--quiet", "--objects", commit, "--not", "--all", check=False).code == 0
+        whole = ("rev-list", "--quiet", "--objects", commit, "--not", "--all", "--alternate-refs")
+        return self.git.run(*whole, check=False).code == 0
 
     def read(self, commit: Sha, path: str) -> bytes | None:
         if path.startswith(("./", "../")):  # git would take it as relative to a folder that we are not in
@@ -277,11 +323,22 @@ class Mirror:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise DamascusError(f"{folder} is not empty. Name a folder that does not exist yet.")
+        self.assure(treeish)
         index = folder.with_name(f".{folder.name}.{os.getpid()}.{threading.get_ident()}.index")
         try:
             self.git.run("read-tree", "-u", "--reset", treeish, work_tree=folder, index=index)
         finally:
             index.unlink(missing_ok=True)
+
+    def assure(self, treeish: Sha) -> None:
+        """Every file of it is what its name says, as far as a disk can have damaged it alone."""
+        self.objects.disk.assure({entry.sha for entry in self.listing(treeish).files.values()})
+
+    def _bring_again(self, sha: Sha) -> Found | None:
+        """A damaged object from where it came. Where that is a forge, main is fetched anew as a whole."""
+        found = _asked_of(Path(self.source), sha) if "://" not in self.source else None
+        self.distrusted = self.distrusted or found is None
+        return found
 
     # ── the same change under another id ──────────────────────────────────────────────────────────
 
@@ -298,23 +355,18 @@ class Mirror:
         return {patch: Sha(commit) for patch, commit in (line.split(" ") for line in lines)}
 
 
-def _build(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        git = Git(aside, {**Git.at(aside).environment, "GIT_DEFAULT_REF_FORMAT": "files"})
-        git.run("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
-        for key, value in CONFIG:
-            git.run("config", key, value)
-        (aside / "info").mkdir(exist_ok=True)
-        (aside / "info" / "attributes").write_text(ATTRIBUTES)
-        aside.chmod(0o755)
-        aside.rename(path)
-    except OSError:
-        if not (path / "HEAD").exists():
-            raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+def _remove_orphaned_lock(git_dir: Path, stderr: str) -> bool:
+    """Whoever was killed inside a transaction leaves `<ref>.lock`. We alone move these refs, one process at a time, so
+    a lock that is there while we hold ours, and does not go away, belongs to nobody."""
+    found = LOCK_THERE.search(stderr)
+    if found is None:
+        return False
+    lock = Path(found[1]) if found[1].startswith("/") else git_dir / found[1]
+    deadline = time.monotonic() + ORPHAN_PATIENCE
+    while lock.exists() and time.monotonic() < deadline:
+        time.sleep(LOCK_POLL)
+    lock.unlink(missing_ok=True)
+    return True
 
 
 def _names_of(source: str) -> list[str]:
@@ -323,16 +375,19 @@ def _names_of(source: str) -> list[str]:
     return list(dict.fromkeys(folders + [os.path.realpath(folder) for folder in folders]))
 
 
+def _asked_of(source: Path, sha: Sha) -> Found | None:
+    git_dir = source / ".git" if (source / ".git").is_dir() else source
+    try:
+        raw = Git.at(git_dir, source).run("cat-file", "--batch", data=f"{sha}\n".encode(), check=False).raw
+    except OSError:
+        return None
+    head, _, rest = raw.partition(b"\n")
+    words = head.decode("ascii", "replace").split(" ")
+    return Found(words[1], sha, rest[: int(words[2])]) if len(words) == 3 else None
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:

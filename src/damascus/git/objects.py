@@ -1,25 +1,19 @@
-"""Git's objects, read and written without a process where that is simple.
-
-A git process costs about 2 ms and a story needs dozens of objects, so commits, blobs and edited trees are written
-here as loose objects (the format has not changed since 2005), and loose ones are read here. What lies in a pack is
-asked of one `git cat-file --batch` that stays (git/reader.py).
+"""Git's objects by their meaning: commits, trees and paths in them, read and written without a process where that is
+simple (git/disk.py): one costs about 2 ms and a story needs dozens of objects.
 """
 
-import hashlib
 import os
-import tempfile
 import time
-import zlib
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from damascus.domain.errors import TransientError
-from damascus.domain.ids import SHA_PATTERN, Sha
+from damascus.domain.ids import Sha
 from damascus.git.commands import IDENTITY, Git
-from damascus.git.reader import Reader
+from damascus.git.disk import Disk, Found, Recent
+
+__all__ = ["Commit", "Entry", "Found", "Objects", "Recent", "identity_now", "parents"]
 
 FOLDER = "40000"
 SYMLINK = "120000"
@@ -29,8 +23,6 @@ REGULAR = ("100644", "100755")
 SMALL = 100_000
 KEPT = 512
 TREES_KEPT = 64
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -39,15 +31,6 @@ class Entry:
 
     mode: str
     sha: Sha
-
-
-@dataclass(frozen=True)
-class Found:
-    """One object and its kind: commit, tree, blob or tag."""
-
-    kind: str
-    sha: Sha
-    data: bytes
 
 
 @dataclass(frozen=True)
@@ -64,27 +47,13 @@ def identity_now() -> str:
     return f"{IDENTITY['GIT_COMMITTER_NAME']} <{IDENTITY['GIT_COMMITTER_EMAIL']}> {int(time.time())} +0000"
 
 
-class Recent(OrderedDict[K, V]):
-    """The last few answers about ids, which never change their meaning. Read only."""
-
-    def __init__(self, kept: int) -> None:
-        super().__init__()
-        self.kept = kept
-
-    def keep(self, key: K, value: V) -> V:
-        self[key] = value
-        while len(self) > self.kept:
-            self.popitem(last=False)
-        return value
-
-
 class Objects:
     """The object store of one repository of ours."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, borrowed: Path | None = None) -> None:
+        """`borrowed`: the objects of its alternate, read but never written."""
         self.git = git
-        self.folder = git.git_dir / "objects"
-        self._reader = Reader(git)
+        self.disk = Disk(git, borrowed)
         self._small: Recent[str, Found] = Recent(KEPT)
         self._trees: Recent[str, dict[str, Entry]] = Recent(TREES_KEPT)
 
@@ -114,7 +83,7 @@ class Objects:
     def _needed(self, sha: str) -> Found:
         found = self._object(sha)
         if found is None:
-            raise TransientError(f"the mirror {self.git.git_dir} lacks {sha}")
+            raise TransientError(f"{self.git.git_dir} lacks {sha}")
         return found
 
     def _object(self, sha: str) -> Found | None:
@@ -122,22 +91,10 @@ class Objects:
         known = self._small.get(sha)
         if known is not None:
             return known
-        found = self._loose(sha) or self._packed(sha)
+        found = self.disk.read(sha)
         if found is not None and found.kind != "blob" and len(found.data) < SMALL:
             self._small.keep(sha, found)
         return found
-
-    def _loose(self, sha: str) -> Found | None:
-        try:
-            raw = zlib.decompress((self.folder / sha[:2] / sha[2:]).read_bytes())
-        except (OSError, zlib.error):
-            return None
-        head, _, data = raw.partition(b"\0")
-        return Found(head.split(b" ")[0].decode(), Sha(sha), data)
-
-    def _packed(self, sha: str) -> Found | None:
-        answer = self._reader.object(sha) if SHA_PATTERN.fullmatch(sha) else None
-        return Found(answer[0], Sha(sha), answer[1]) if answer is not None else None
 
     def kind(self, sha: Sha) -> str | None:
         found = self._object(sha)
@@ -173,25 +130,7 @@ class Objects:
     # ── write ─────────────────────────────────────────────────────────────────────────────────────
 
     def write(self, kind: str, data: bytes, *, durable: bool = False) -> Sha:
-        raw = f"{kind} {len(data)}".encode() + b"\0" + data
-        sha = hashlib.sha1(raw, usedforsecurity=False).hexdigest()
-        target = self.folder / sha[:2] / sha[2:]
-        try:
-            os.utime(target)  # as git does: a fresh date keeps it from a prune that runs just now
-        except FileNotFoundError:
-            self._place(target, zlib.compress(raw, 1), durable)
-        return Sha(sha)
-
-    def _place(self, target: Path, packed: bytes, durable: bool) -> None:
-        handle, temporary = tempfile.mkstemp(prefix="tmp_obj_", dir=self.folder)  # git's own prefix: gc knows it
-        with open(handle, "wb") as file:
-            file.write(packed)
-            os.fchmod(handle, 0o444)
-            if durable:
-                file.flush()
-                os.fsync(handle)
-        target.parent.mkdir(exist_ok=True)
-        os.replace(temporary, target)
+        return self.disk.write(kind, data, durable=durable)
 
     def write_commit(self, commit: Commit) -> Sha:
         lines = [f"tree {commit.tree}", *(f"parent {parent}" for parent in commit.parents)]

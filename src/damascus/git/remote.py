@@ -13,11 +13,13 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.failures import transient_git_output
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import Stale
+from damascus.git import stores
 from damascus.git.commands import GitError, GitResult, isolated_environment, run_git
 from damascus.git.mirror import Mirror, RefMove
 
@@ -64,15 +66,19 @@ class Remote:
     user: str = "damascus"
 
     def fetch(self, *, only: str | None = None) -> None:
-        """Every head, or one, into refs/remotes/origin of the mirror."""
+        """Every head, or one, into refs/remotes/origin of the stories' store."""
+        self.mirror.fetch_by(lambda args: self._fetched(args, self.mirror.store), self.url, only)
 
-        def run(args: tuple[str, ...]) -> GitResult:
-            result = self._git(args, FETCH_LIMIT)
-            if result.code != 0 and "couldn't find remote ref" not in result.stderr:
-                self._raise_unless_stale(args, result)
-            return result
+    def fetch_main(self, branch: str) -> None:
+        """Main, into the mirror that agents may read."""
+        stores.make(self.mirror.path)
+        self.mirror.fetch_main_by(lambda args: self._fetched(args, self.mirror.path), self.url, branch)
 
-        self.mirror.fetch_by(run, self.url, only)
+    def _fetched(self, args: tuple[str, ...], git_dir: Path) -> GitResult:
+        result = self._git(args, FETCH_LIMIT, git_dir)
+        if result.code != 0 and "couldn't find remote ref" not in result.stderr:
+            self._raise_unless_stale(args, result)
+        return result
 
     def fetch_commit(self, commit: Sha) -> None:
         """One commit by its id, under no ref; LookupError if the forge does not have it."""
@@ -112,15 +118,16 @@ class Remote:
 
     # ── git ───────────────────────────────────────────────────────────────────────────────────────────
 
-    def _git(self, args: tuple[str, ...], limit: float) -> GitResult:
-        result = run_git(args, self._environment(), self.mirror.path, limit=limit)
+    def _git(self, args: tuple[str, ...], limit: float, git_dir: Path | None = None) -> GitResult:
+        where = git_dir or self.mirror.store
+        result = run_git(args, self._environment(where), where, limit=limit)
         return GitResult(result.code, result.raw, _told(result.stderr, self.token()))
 
-    def _environment(self) -> dict[str, str]:
-        env = isolated_environment((str(self.mirror.path),))
+    def _environment(self, git_dir: Path) -> dict[str, str]:
+        env = isolated_environment((str(self.mirror.path), str(self.mirror.store)))
         env = {name: value for name, value in env.items() if name not in NOT_ISOLATED}
         env |= {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        env |= {"GIT_DIR": str(self.mirror.path), "GIT_ASKPASS": "", "SSH_ASKPASS": "", "GIT_TERMINAL_PROMPT": "0"}
+        env |= {"GIT_DIR": str(git_dir), "GIT_ASKPASS": "", "SSH_ASKPASS": "", "GIT_TERMINAL_PROMPT": "0"}
         return with_settings(env, self._settings())
 
     def _settings(self) -> list[tuple[str, str]]:

@@ -125,7 +125,7 @@ class WorkspaceSetup:
         if (made := Made.read(place)) is not None:
             return made
         self.folder.mkdir(parents=True, exist_ok=True)
-        with open(self.folder / "lock", "w") as lock:
+        with open(self.mirror.lock_file("setup"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             return Made.read(place) or self._build(place, base, config)
 

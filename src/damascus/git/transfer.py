@@ -1,4 +1,4 @@
-"""A few commits handed from the mirror to the user's repository, object by object.
+"""A few commits handed from the stories' store to the user's repository or the mirror, object by object.
 
 A fetch does it with five processes while every other story waits to land; what a story changed is a handful of
 objects. Whatever is not that simple is left to a fetch.
@@ -14,7 +14,7 @@ FEW_COMMITS = 5
 FEW_OBJECTS = 200
 
 
-def hand_over(source: Objects, target: Objects, old: Sha, new: Sha) -> bool:
+def hand_over(source: Objects, target: Objects, old: Sha, new: Sha, *, durable: bool = True) -> bool:
     """Write what `new` needs beyond `old`, the commit last. False: not that simple, nothing was written."""
     try:
         wanted = list(_needed(source, old, new))
@@ -25,7 +25,7 @@ def hand_over(source: Objects, target: Objects, old: Sha, new: Sha) -> bool:
         return False
     for each in found:
         assert each is not None
-        target.write(each.kind, each.data, durable=True)
+        target.write(each.kind, each.data, durable=durable)
     return True
 
 

@@ -1,8 +1,9 @@
-"""A story's own shared clone of the mirror, in `<project>/worktrees/<story>`.
+"""A story's own shared clone of main's mirror, in `<project>/worktrees/<story>`.
 
 It is what `git clone --shared` makes, written by hand but for the checkout: one git process. It has a `.git` of its
 own, so an agent that replaces or empties it hurts nobody else, and no remote, so nothing can be pushed by mistake.
-We never read that `.git`: what an agent made is the files, collected with the mirror as git dir.
+We never read that `.git`: what an agent made is the files, collected with the stories' store as git dir. What an
+earlier attempt made is there as files too: its objects are in the store, which no agent sees.
 """
 
 import os
@@ -117,6 +118,8 @@ class Workspaces:
         return Workspace(self.path(story), story, base)
 
     def _build(self, aside: Path, story: StoryId, base: Sha, tree: Sha) -> None:
+        self.mirror.publish(base)  # all that its git can borrow from
+        self.mirror.assure(tree)
         index = _write_git_dir(aside / ".git", self.mirror, f"{self.prefix}{story}", base)
         self.mirror.git.run("read-tree", "-u", "--reset", tree, work_tree=aside, index=index)
         if tree != base:  # the agent finds its earlier work as uncommitted changes

@@ -21,7 +21,8 @@ def prune(tools: Tools) -> int:
     for template in (tools.folder / "setup").glob("*/"):
         if time.time() - template.stat().st_atime > KEEP_DAYS * 86400:
             removed += _remove(template)
-    if len(list((tools.mirror.path / "objects" / "17").glob("*"))) > MANY_LOOSE:
+    places = (tools.mirror.path, tools.mirror.store)
+    if any(len(list((place / "objects" / "17").glob("*"))) > MANY_LOOSE for place in places):
         tools.mirror.gc()
     return removed
 
