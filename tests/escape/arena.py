@@ -18,6 +18,9 @@ from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
+from damascus.store.pgplace import SOCKET
+from tests.databases import shared_server
+
 SECRET = "the-secret-of-this-arena"
 TIP = "a" * 40 + "\n"
 NOBODY = 65534
@@ -53,6 +56,7 @@ class Arena:
             "repo/.git/refs/heads/main": TIP, "data/mirror.git/refs/heads/main": TIP,
             "data/mirror.git/config": "[core]\n", "data/mirror.git/objects/aa/aa": "object",
             "data/mirror.git/hooks/README": "", "data/worktrees/S-2/.env": SECRET, "data/worktrees/S-1/m.py": "",
+            "data/postgres/password": SECRET,
             "data/runs/S-1/brief.json": "{}", "data/runs/S-1/transcript.txt": "", "data/homes/S-1/.keep": "",
         }  # fmt: skip
         for name, text in files.items():
@@ -151,6 +155,21 @@ class Arena:
         return content
 
     @cached_property
+    def queue(self) -> int:
+        """A message queue of the same user's."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        name = f"/{self.name}".encode()
+        number = int(libc.mq_open(name, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o666, None))
+        assert number >= 0
+        os.chmod(number, 0o666)
+        self._ends += [lambda: os.close(number), lambda: libc.mq_unlink(name)]
+        return number
+
+    def in_queue(self) -> bool:
+        into = ctypes.create_string_buffer(1 << 16)
+        return int(ctypes.CDLL(None).mq_receive(self.queue, into, ctypes.c_long(len(into)), None)) > 0
+
+    @cached_property
     def shm_file(self) -> Path:
         path = Path("/dev/shm", self.name)
         path.write_text("mine")
@@ -182,6 +201,16 @@ class Arena:
     @cached_property
     def tcp(self) -> socket.socket:
         return self._listening(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+
+    @cached_property
+    def gateway_tcp(self) -> socket.socket:
+        """Where an agent under Landlock reaches the gateway."""
+        return self._listening(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+
+    @cached_property
+    def same_port(self) -> socket.socket:
+        """Somebody else's, at another address."""
+        return self._listening(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.2", self.gateway_tcp.getsockname()[1]))
 
     @cached_property
     def udp(self) -> socket.socket:
@@ -238,7 +267,9 @@ class Arena:
             "BRIEF": lambda: self.brief, "NAME": lambda: self.name, "VAULT": lambda: self.vault,
             "VICTIM": lambda: self.victim.pid, "WORD_AT": lambda: self.word_at, "HELD": lambda: self.held,
             "SHM_FILE": lambda: self.shm_file, "SHM_ID": lambda: self.shared_memory,
-            "TERMINAL": lambda: self.terminal[1],
+            "TERMINAL": lambda: self.terminal[1], "QUEUE": lambda: (self.queue, self.name)[1],
+            "PASSWORD": lambda: self.folder / "data/postgres/password", "POSTGRES": postgres_socket,
+            "SAME_PORT": lambda: self.same_port.getsockname()[1],
             "TCP": lambda: self.tcp.getsockname()[1], "UDP": lambda: self.udp.getsockname()[1],
             "ABSTRACT": lambda: (self.abstract, self.name)[1],
             "AGENT_SOCKET": lambda: str(self.agent_socket.getsockname()),
@@ -288,6 +319,11 @@ def python_for(uid: int) -> str:
         ):
             return program
     raise AssertionError(f"uid {uid} can run no Python: install the system's python3")
+
+
+def postgres_socket() -> Path:
+    """Of a real server as Damascus starts it, at work for the whole run."""
+    return shared_server().place.sockets / SOCKET
 
 
 def keyctl(*args: object) -> int:

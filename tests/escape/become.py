@@ -16,7 +16,8 @@ def main() -> None:
     told = json.loads(sys.argv[1])
     write, read = ([Path(each) for each in told[name]] for name in ("write", "read"))
     form = Form(*told["form"]) if told["form"] else None
-    cage = Cage(Level(told["level"]), tuple(write), tuple(read), gateway=Path(told["gateway"]), form=form)
+    gateway = Path(told["gateway"]) if told["gateway"] else None
+    cage = Cage(Level(told["level"]), tuple(write), tuple(read), gateway=gateway, port=told["port"], form=form)
     request = cage.enclose(told["argv"], Path(told["cwd"]), told["env"])
     if "landlock" in request:
         landlock.restrict(request["landlock"])  # type: ignore[arg-type]

@@ -1,19 +1,13 @@
-"""Attempts on what is no file: processes, the network, sockets, memory, keys, terminals, the time after the end."""
+"""Attempts on what is neither file nor socket: processes, memory, keys, terminals, the time after the end."""
 
 import fcntl
+import os
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.escape.arena import Arena
 from tests.escape.attempt import NEVER, Attempt
 
-SAY = """
-import os, socket
-with socket.socket({family}, {kind}) as out:
-    out.connect({address})
-    out.send(b"let me out")
-"""
 PTRACE = """
 import ctypes, os, signal
 call, pid = ctypes.CDLL(None, use_errno=True).ptrace, int(os.environ["VICTIM"])
@@ -21,6 +15,12 @@ call.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
 assert call(16, pid, None, None) == 0, "attach"
 os.waitpid(pid, 0)
 assert call(17, pid, None, int(signal.SIGUSR1)) == 0, "detach, with a signal"
+"""
+PROCESS_VM_WRITEV = """
+import ctypes, os, struct
+here = ctypes.create_string_buffer(b"overwritten")
+mine, theirs = (struct.pack("@PN", at, 11) for at in (ctypes.addressof(here), int(os.environ["WORD_AT"])))
+ctypes.CDLL(None).process_vm_writev(int(os.environ["VICTIM"]), mine, ctypes.c_long(1), theirs, ctypes.c_long(1), 0)
 """
 DAEMON = """
 import fcntl, os, time
@@ -52,12 +52,7 @@ libc = ctypes.CDLL(None)
 libc.shmat.restype = ctypes.c_void_p
 ctypes.memmove(libc.shmat(int(os.environ["SHM_ID"]), None, 0), b"reached", 7)
 """
-UNIX = {"family": "socket.AF_UNIX", "kind": "socket.SOCK_STREAM"}
 LOOK_AT_ALL = 'for p in /proc/[0-9]*; do tr "\\\\0" "\\\\n" < $p/{file}; done 2>/dev/null | grep {wanted} > loot'
-
-
-def heard(name: str) -> Callable[[Arena], bool]:
-    return lambda arena: arena.heard(getattr(arena, name))
 
 
 def hit(arena: Arena) -> bool:
@@ -83,7 +78,6 @@ def renamed(_: Arena) -> bool:
 
 
 HOST = socket.gethostname()
-HYPERVISOR = "opens a socket to the hypervisor"
 
 ATTEMPTS = (
     Attempt("signals a process outside", "kill -USR1 $VICTIM", hit, landlock=6),
@@ -96,6 +90,12 @@ with open("/proc/" + os.environ["VICTIM"] + "/mem", "r+b", buffering=0) as memor
     memory.seek(int(os.environ["WORD_AT"]))
     memory.write(b"overwritten")
 """,
+        lambda arena: arena.asked()[1] != "untouched",
+        language="python",
+    ),
+    Attempt(
+        "writes the memory of a process outside by its number",
+        PROCESS_VM_WRITEV,
         lambda arena: arena.asked()[1] != "untouched",
         language="python",
     ),
@@ -114,63 +114,46 @@ with open("/proc/" + os.environ["VICTIM"] + "/mem", "r+b", buffering=0) as memor
         'import os, resource; resource.prlimit(int(os.environ["VICTIM"]), resource.RLIMIT_NOFILE, (77, 77))',
         lambda arena: " 77 " in Path(f"/proc/{arena.victim.pid}/limits").read_text(),
         language="python",
+    ),
+    Attempt(
+        "makes a process outside slower",
+        'import os; os.setpriority(os.PRIO_PROCESS, int(os.environ["VICTIM"]), 19)',
+        lambda arena: os.getpriority(os.PRIO_PROCESS, arena.victim.pid) == 19,
+        language="python",
+    ),
+    Attempt(
+        "holds a process outside to one processor",
+        'import os; os.sched_setaffinity(int(os.environ["VICTIM"]), {min(os.sched_getaffinity(0))})',
+        lambda arena: len(os.sched_getaffinity(arena.victim.pid)) < len(os.sched_getaffinity(0)),
+        language="python",
         landlock=NEVER,
+        spares_root=True,
+        control="processors",
+    ),
+    Attempt(
+        "makes every process of the user slower",
+        'import os; os.environ["VICTIM"]; os.setpriority(os.PRIO_USER, 0, 18)',
+        lambda arena: os.getpriority(os.PRIO_PROCESS, arena.victim.pid) == 18,
+        language="python",
+        control="nobody",
     ),
     Attempt("leaves a process running", DAEMON, held, language="python"),
-    Attempt(
-        "sends to a TCP port of the machine",
-        SAY.format(family="socket.AF_INET", kind="socket.SOCK_STREAM", address='("127.0.0.1", int(os.environ["TCP"]))'),
-        heard("tcp"),
-        language="python",
-        landlock=4,
-    ),
-    Attempt(
-        "sends to a UDP port of the machine",
-        SAY.format(family="socket.AF_INET", kind="socket.SOCK_DGRAM", address='("127.0.0.1", int(os.environ["UDP"]))'),
-        heard("udp"),
-        language="python",
-        landlock=NEVER,
-    ),
-    Attempt(
-        "sends to an abstract socket",
-        SAY.format(address='"\\0" + os.environ["ABSTRACT"]', **UNIX),
-        heard("abstract"),
-        language="python",
-        landlock=6,
-    ),
-    Attempt(
-        "sends to the user's ssh agent",
-        SAY.format(address='os.environ["AGENT_SOCKET"]', **UNIX),
-        heard("agent_socket"),
-        language="python",
-        landlock=NEVER,
-    ),
-    Attempt(
-        "sends to Damascus' database",
-        SAY.format(address='os.environ["DATABASE"]', **UNIX),
-        heard("database"),
-        language="python",
-        landlock=NEVER,
-    ),
-    Attempt(
-        HYPERVISOR,
-        'import socket; socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); open("loot", "w").write("made")',
-        Arena.looted,
-        language="python",
-    ),
-    Attempt(
-        "listens to the machine's network card",
-        'import socket; socket.socket(socket.AF_PACKET, socket.SOCK_RAW); open("loot", "w").write("raw")',
-        Arena.looted,
-        language="python",
-        control="root",
-    ),
     Attempt(
         "writes to shared memory of System V",
         SHMAT,
         lambda arena: arena.in_shared_memory().startswith(b"reached"),
         language="python",
-        landlock=NEVER,
+    ),
+    Attempt(
+        "sends to a message queue of POSIX",
+        """
+import ctypes, os
+libc = ctypes.CDLL(None)
+queue = libc.mq_open(b"/" + os.environ["QUEUE"].encode(), os.O_WRONLY)
+assert libc.mq_send(queue, b"let me out", 10, 0) == 0
+""",
+        lambda arena: arena.in_queue(),
+        language="python",
     ),
     Attempt(
         "leaves a key in the session's keyring",
@@ -187,6 +170,41 @@ with open("/proc/" + os.environ["VICTIM"] + "/mem", "r+b", buffering=0) as memor
         own_uid=True,
     ),
     Attempt("writes to a person's terminal", 'echo "rm -rf ~" > "$TERMINAL"', lambda arena: arena.on_terminal() != b""),
+    Attempt(
+        "reads the kernel's log",
+        """
+import ctypes
+into = ctypes.create_string_buffer(4096)
+if ctypes.CDLL(None).klogctl(3, into, 4096) > 0:
+    open("loot", "wb").write(into.value or b"?")
+""",
+        Arena.looted,
+        language="python",
+        control="root",
+    ),
+    Attempt(
+        "makes a namespace of its own",
+        """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for flag in (0x10000000, 0x40000000, 0x20000000, 0x08000000, 0x04000000, 0x00020000, 0x02000000):
+    if os.fork() == 0:
+        if libc.unshare(flag) == 0:
+            open("loot", "w").write("unshared")
+        os._exit(0)
+    os.wait()
+number = {"x86_64": 56}.get(os.uname().machine, 220)
+pid = libc.syscall(number, 0x10000000 | 17, 0, 0, 0, 0)
+if pid == 0:
+    os._exit(0)
+if pid > 0:
+    os.waitpid(pid, 0)
+    open("loot", "w").write("cloned")
+""",
+        Arena.looted,
+        language="python",
+        control="root",
+    ),
     Attempt(
         "renames the machine",
         'import socket; socket.sethostname("escaped")',

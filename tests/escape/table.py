@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.escape.attempt import Attempt
+from tests.escape.attempt import Attempt, Use
 from tests.escape.catalogue import ATTEMPTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "sandbox.md"
@@ -10,15 +10,16 @@ BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 
 
 def table() -> str:
-    head = ["| An agent or a test … | bubblewrap | Landlock |", "|---|---|---|"]
-    rows = [f"| {attempt.does} | stopped | {_landlock(attempt)} |" for attempt in ATTEMPTS]
+    head = ["| An agent or a test … | bubblewrap | Landlock: an agent | Landlock: a test |", "|---|---|---|---|"]
+    rows = [f"| {each.does} | stopped | {_landlock(each, 'agent')} | {_landlock(each, 'test')} |" for each in ATTEMPTS]
     return "\n".join([*head, *rows]) + "\n"
 
 
-def _landlock(attempt: Attempt) -> str:
-    if attempt.landlock is None:
-        return "**not stopped**"
-    return "stopped" if attempt.landlock == 1 else f"stopped since version {attempt.landlock}"
+def _landlock(attempt: Attempt, use: Use) -> str:
+    since = attempt.stopped_since(use)
+    if since is None:
+        return "**not stopped**, unless as root" if attempt.spares_root else "**not stopped**"
+    return "stopped" if since == 1 else f"stopped since version {since}"
 
 
 def written() -> tuple[str, str, str]:

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from damascus.system import landlock
 from damascus.system.sandbox import Level
-from tests.escape import on_files, on_others
+from tests.escape import on_files, on_sockets
 from tests.escape.arena import Arena, keyctl
 from tests.escape.attempt import Attempt
 from tests.escape.cages import Row, bubblewraps, landlocks
@@ -69,13 +70,24 @@ def test_landlock_stops_what_the_page_says(row: Row | None, attempt: Attempt, ar
         return
     if attempt.own_uid and row.uid != os.geteuid():
         return
-    assert seen(row, attempt, arena(row.uid)) is not stopped_by_landlock(attempt, landlock.abi())
+    assert seen(row, attempt, arena(row.uid)) is not stopped_by_landlock(attempt, row.use, row.uid, landlock.abi())
 
 
 def can_be_shown(attempt: Attempt) -> bool:
-    if ("keyring" in attempt.does and keyctl(0, -3, 0) <= 0) or (attempt.does == on_others.HYPERVISOR and not vsock()):
+    if ("keyring" in attempt.does and keyctl(0, -3, 0) <= 0) or (attempt.does == on_sockets.HYPERVISOR and not vsock()):
         return False
+    if attempt.control in ("attributes", "processors"):
+        return has_attributes() if attempt.control == "attributes" else len(os.sched_getaffinity(0)) > 1
     return attempt.control == "anybody" or (attempt.control == "root" and os.geteuid() == 0)
+
+
+def has_attributes() -> bool:
+    with tempfile.NamedTemporaryFile() as file:
+        try:
+            os.setxattr(file.name, "user.escape", b"x")
+        except OSError:
+            return False
+        return True
 
 
 def vsock() -> bool:
@@ -107,7 +119,7 @@ def test_what_belongs_to_the_work_is_there(arena: Callable[[int], Arena]) -> Non
         """
 set -e
 echo x > new.py; mkdir folder; mv new.py folder/; ln -s folder link; rm m.py; touch m.py; mkfifo pipe
-touch "$HOME/kept"; test -s "$MIRROR/objects/aa/aa"; test -e "$BRIEF"; test -S "$GATEWAY"
+touch "$HOME/kept"; test -s "$MIRROR/objects/aa/aa"; test -e "$BRIEF"
 git init -q . && git status > /dev/null; "$PYTHON" -c 'import json, ssl'; echo to nobody > /dev/null
 sleep 60 & kill $!; echo fine > loot
 """,

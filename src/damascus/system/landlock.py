@@ -1,7 +1,8 @@
 """Landlock: the kernel's own confinement, put on by a process before it becomes the command. Standard library only.
 
-Weaker than namespaces: it knows files, TCP ports, signals and abstract sockets, and nothing of UDP, of sockets that are
-files, of who owns a file or when it was changed (docs/sandbox.md). It needs no privilege and no user namespace.
+Weaker than namespaces: it knows files, TCP ports, signals and abstract sockets, and nothing of addresses, of sockets
+that are files, of a file's mode, owner and times (docs/sandbox.md); what else it does not know is refused by the filter of
+system calls. It needs no privilege and no user namespace.
 """
 
 import os
@@ -61,7 +62,12 @@ def restrict(rules: Mapping[str, Any]) -> None:
     _give_up_privileges()
     _call(RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
-    seccomp.install()
+    seccomp.install(_filter(rules["ports"]))
+
+
+def _filter(ports: list[int] | None) -> str:
+    """Landlock asks about plain TCP only, and only since version 4: sockets that are not needed are never made."""
+    return "landlock, network" if ports is None else "landlock, tcp" if ports else "landlock"
 
 
 def _allow(ruleset: int, path: str, allowed: int) -> None:

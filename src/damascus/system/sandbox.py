@@ -150,6 +150,8 @@ def detect() -> Level:
 def found() -> Found:
     if sys.platform != "linux":
         return Found(Level.UNCONFINED, refusals=(f"{sys.platform} has neither bubblewrap nor Landlock",))
+    if not seccomp.known():
+        return Found(Level.UNCONFINED, refusals=(f"there is no filter of system calls for {os.uname().machine}",))
     form, refusals = working_form()
     if form is not None:
         return Found(Level.BUBBLEWRAP, form, refusals)
