@@ -14,12 +14,14 @@ from damascus import stacks
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.adapted_tests import adapted
-from damascus.gates.base_tests import BaseTests, of_tests, with_base_tests
+from damascus.gates.base_tests import of_tests
+from damascus.gates.code_with_base_tests import BaseTests, with_base_tests
 from damascus.gates.compared_runs import compared
 from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.permitted import permits
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests
 from damascus.gates.side_by_side import side_by_side
+from damascus.gates.tests_in_sources import tests_in_sources
 from damascus.git.mirror import Mirror
 from damascus.git.objects import parents
 
@@ -54,7 +56,7 @@ class OldTests:
         if not has_tests(candidate):
             return self._nothing(candidate, "old tests: the base has none")
         old = with_base_tests(candidate, self._mirror)
-        if old.tree == self._mirror.tree(candidate.base):
+        if not old.files and old.tree == self._mirror.tree(candidate.base):
             summary = Evidence(gate=self.name, tree=old.tree, summary="no code was changed")
             return GateResult(gate=self.name, evidence=[summary])
         told = [one for command in self._commands(candidate) if (one := self._run(candidate, old, command))]
@@ -82,7 +84,7 @@ class OldTests:
 
     def _run(self, candidate: Candidate, old: BaseTests, command: str) -> Told | None:
         before = self._on_base(candidate, command)
-        wanted = job(candidate, old.tree, command, "old-tests")
+        wanted = replace(job(candidate, old.tree, command, "old-tests"), files=old.files)
         now = self._runner.run(wanted)
         found = compared(before, now)
         if found.unknown:
@@ -106,7 +108,7 @@ class OldTests:
         lost = [test for test in told.lost if test in again]
         held: list[str] = []
         if lost and (files := adapted(candidate)):
-            still = compared(before, self._runner.run(replace(closer, files=files))).lost
+            still = compared(before, self._runner.run(replace(closer, files={**closer.files, **files}))).lost
             held = [test for test in lost if test not in still]
         return Told(
             told.run,
@@ -139,7 +141,7 @@ class OldTests:
     def _worded_anew(self, candidate: Candidate, command: str, test: str) -> bool:
         """Is it the story's change of what was there (the test, a helper) that keeps this one from being red? By the
         run: it is green, or not there at all, with the story's own wording. What only new files do is no wording."""
-        old = {file.path for file in of_tests(candidate) if file.status != "A"}
+        old = {file.path for file in of_tests(candidate) if file.status != "A"} | set(tests_in_sources(candidate).files)
         if not old:
             return False
         run = self._runner.run(job(candidate, candidate.tree, command, "old-tests-story"))
@@ -155,7 +157,9 @@ class OldTests:
         return Finding(gate=self.name, verdict=Verdict.TESTS_WEAKENED, message=message, tests=tests, output=output)
 
     def _ask(self, candidate: Candidate, tests: list[str]) -> Finding:
+        inside = tests_in_sources(candidate).files
         files = [file for file in of_tests(candidate) if file.status != "A"]
+        files += [file for file in candidate.changed if file.path in inside]
         shown = side_by_side(candidate, files, tests)
         candidate.logs.mkdir(parents=True, exist_ok=True)
         (candidate.logs / "old-tests.diff").write_text(shown.whole, errors="replace")
