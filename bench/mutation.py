@@ -45,7 +45,9 @@ def _suite(runner: CleanRunner, candidate: Candidate, folder: Path) -> float:
 
 def _candidate(folder: Path) -> tuple[Candidate, CleanRunner]:
     repo = folder / "repo"
-    _write(repo, {"tests/conftest.py": "", **{path: text for n in range(OLD) for path, text in _module(f"old{n}").items()}})
+    _write(
+        repo, {"tests/conftest.py": "", **{path: text for n in range(OLD) for path, text in _module(f"old{n}").items()}}
+    )
     subprocess.run(["git", "init", "-q", "-b", "main"], cwd=repo, env=ENV, check=True)
     base = _commit(repo)
     _write(repo, {path: text for n in range(CHANGED) for path, text in _module(f"new{n}").items()})

@@ -74,6 +74,6 @@ LIES = (
     lie(
         "switches measuring off",
         "keeps coverage and mutation tools away from the line",
-        "True  # pragma: no cover, no mutate\n    if 0",
+        "not os.environ.get('NEVER') else 0  # pragma: no cover\n\n\ndef unused(n=0):\n    return 1 if n",
     ),
 )
