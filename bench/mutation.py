@@ -1,4 +1,4 @@
-"""What do mutants cost? Five changed functions in a project of forty tests, by the tests that call them, a process each."""
+"""What do mutants cost? Five changed functions in a project of forty tests, by the tests that call them."""
 
 import shlex
 import subprocess
@@ -52,7 +52,8 @@ def _candidate(folder: Path) -> tuple[Candidate, CleanRunner]:
     base = _commit(repo)
     _write(repo, {path: text for n in range(CHANGED) for path, text in _module(f"new{n}").items()})
     commit = _commit(repo)
-    mirror = Mirror.create(folder / "mirror.git", repo)
+    mirror = Mirror.open(folder / "mirror.git", str(repo))
+    mirror.fetch()
     scope = Scope(("**",))
     spec = Spec(StoryId("S-1"), "a story", scope, test_command=COMMAND, requirements=(Requirement("REQ-001", "it"),))
     candidate = Candidate(
