@@ -6,7 +6,17 @@ from bench.table import Result, print_table
 
 
 def main(only: list[str]) -> int:
-    from bench import claim_time, cycles, overhead, prompt_tokens, proofs, sandbox_start, startup, write_pipeline
+    from bench import (
+        claim_time,
+        cycles,
+        mutation,
+        overhead,
+        prompt_tokens,
+        proofs,
+        sandbox_start,
+        startup,
+        write_pipeline,
+    )
 
     parts = {
         "overhead": lambda: [overhead.measure(0.1), overhead.measure(1.0)],
@@ -17,6 +27,7 @@ def main(only: list[str]) -> int:
         "writes": write_pipeline.measure,
         "sandbox": sandbox_start.measure,
         "prompts": prompt_tokens.measure,
+        "mutation": mutation.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

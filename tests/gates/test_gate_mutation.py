@@ -81,7 +81,7 @@ STACKS = {
         {"package.json": '{"name": "m", "type": "module"}\n'},
         {"add.js": "export function add(a, b) {\n  return a + b;\n}\n"},
         "add.test.js",
-        "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\n"
+        "import test from 'node:test';\nimport assert from 'node:assert';\nimport {{ add }} from './add.js';\n"
         "test('REQ-001 adds', () => {{ {} }});\n",
         ("assert.equal(add(1, 2), 3);", "add(1, 2); assert.ok(true);"),
     ),

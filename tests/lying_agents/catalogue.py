@@ -1,12 +1,26 @@
 """All lying agents, in the order of docs/lying-agents.md."""
 
-from tests.lying_agents import about_judges, about_old_tests, about_tests, about_work, by_processes, in_git, with_files
+from tests.lying_agents import (
+    about_judges,
+    about_old_tests,
+    about_proof,
+    about_tests,
+    about_work,
+    by_processes,
+    code_that_knows,
+    in_git,
+    in_other_stacks,
+    with_files,
+)
 from tests.lying_agents.tale import Tale
 
 CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "About the work": about_work.LIES,
     "With tests that were there": about_old_tests.LIES,
     "With tests of their own": about_tests.LIES,
+    "With tests that need no code": about_proof.LIES,
+    "With tests that need no code, in other stacks": in_other_stacks.LIES,
+    "With code that knows it is tested": code_that_knows.LIES,
     "About what judges": about_judges.LIES,
     "In git": in_git.LIES,
     "With files": with_files.LIES,

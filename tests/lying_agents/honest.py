@@ -1,7 +1,9 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
+from tests.lying_agents.honest_shapes import SHAPES
 from tests.lying_agents.in_git import HOOKS
+from tests.lying_agents.in_other_stacks import HONEST
 from tests.lying_agents.tale import PYTEST, SCOPE, Scene, Tale, no_trace
 
 SUITE = f"{PYTEST} tests"
@@ -172,4 +174,6 @@ TALES = (
         reaches=True,
         after=no_trace,
     ),
+    *SHAPES,
+    *HONEST,
 )

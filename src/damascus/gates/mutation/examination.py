@@ -141,17 +141,12 @@ class Examination:
 
     def unnoticed(self, function: Function) -> str | None:
         """Why nothing shows that a test needs this function; None if a constant and a blow-up were noticed."""
-        ran = [one for one in self.of(function) if one.outcome in ("killed", "survived")]
-        cut = any(one.outcome == "not run" for one in self.of(function))
-        constants, raised = [one for one in ran if one.answers], [one for one in ran if not one.answers]
-        tried = {one.operator for one in self.of(function) if one.answers and one.outcome == "unviable"}
-        if tried and not constants:
-            constants = raised  # no constant of that type compiles
-        if not any(one.killed for one in constants) and (constants or not cut):
+        every = self.of(function)
+        constants = [one for one in every if one.answers and one.outcome != "unviable"]
+        raised = [one for one in every if not one.answers and one.outcome != "unviable"]
+        if (constants or len(every) == len(raised) == 0) and _nobody_noticed(constants):
             return "constants"
-        if not any(one.killed for one in raised) and (raised or not cut):
-            return "raise"
-        return None
+        return "raise" if _nobody_noticed(raised) else None
 
     @cached_property
     def suite(self) -> Bench | None:
@@ -230,6 +225,11 @@ class Examination:
     @property
     def runs(self) -> list[TestRun]:
         return [one.run for one in (*self.trials, *self.later, *self.asides) if one.run is not None]
+
+
+def _nobody_noticed(trials: list[Trial]) -> bool:
+    """What was not run in time might have been noticed."""
+    return not any(one.killed or one.outcome == "not run" for one in trials)
 
 
 def _without(trial: Trial, odd: set[str]) -> Trial:

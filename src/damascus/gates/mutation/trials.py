@@ -116,13 +116,23 @@ class Bench:
             self._count += 1
             label = f"{self.label}-{self._count}"
         run = self.laid_over({wanted.path: wanted.source}, label, wanted.selected)
+        if run.timed_out:
+            return self._hung(wanted, label)
         return self._judged(wanted, run)
+
+    def _hung(self, wanted: "Attempt", label: str) -> Trial:
+        """A hang hangs again while the candidate itself comes to its end; a slow machine is no proof."""
+        again = self.laid_over({wanted.path: wanted.source}, f"{label}-again", wanted.selected)
+        if not again.timed_out:
+            return self._judged(wanted, again)
+        plain = self.laid_over({}, f"{label}-plain", wanted.selected)
+        if plain.timed_out:
+            return wanted.trial("not run", (), run=again)
+        return wanted.trial("killed", (), run=again, everybody=True)
 
     def _judged(self, wanted: "Attempt", run: TestRun) -> Trial:
         died = tuple(test for test in failed_tests(run) if test not in self.mute)
         reported = failed_tests(run) or passed_tests(run)
-        if run.timed_out:
-            return wanted.trial("killed", died, run=run, everybody=True)
         if run.exit_code == 0 and not died:
             return wanted.trial("survived", (), run=run)
         if not reported and not wanted.path.endswith(".py") and DOES_NOT_COMPILE.search(run.output):
