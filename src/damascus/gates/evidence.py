@@ -29,6 +29,7 @@ from damascus.gates.environment import Place, environment
 from damascus.gates.held_out import lay_over
 from damascus.gates.results import read_result
 from damascus.git.mirror import Mirror
+from damascus.stacks.go_cache import standard_library
 from damascus.stacks.kit import Kit
 from damascus.system import process
 from damascus.system.checkouts import checkout_environment
@@ -170,7 +171,7 @@ class CleanRunner:
                 cage=Cage(
                     self._sandbox or detect(),
                     write=(place.root,),
-                    read=(*self._readable, *needed.values(), self._kit.folder),
+                    read=(*self._readable, *needed.values(), self._kit.folder, *self._library(place)),
                 ),
             )
         if finished.stopped:
@@ -179,8 +180,16 @@ class CleanRunner:
         return read_result(job, place, replace(finished, tail=masked(finished.tail, wanted.values())))
 
     def _reporting(self, place: Place, env: Mapping[str, str]) -> Mapping[str, str]:
-        """Known runners report each test to us, whatever the command looks like."""
-        return self._kit.switched_on(env, place.reports, place.tree)
+        """Known runners report each test to us, whatever the command looks like; Go finds its library compiled."""
+        library = self._library(place)
+        compiled = {"GOCACHE": str(library[0])} if library else {}
+        return self._kit.switched_on({**env, **compiled}, place.reports, place.tree)
+
+    def _library(self, place: Place) -> tuple[Path, ...]:
+        """Only where nobody can write it: what lies in there is run by every other candidate."""
+        confined = (self._sandbox or detect()) is not Level.UNCONFINED
+        go = shutil.which("go") if confined and any(place.tree.glob("go.*")) else None
+        return standard_library(go) if go else ()
 
     @cached_property
     def _kit(self) -> Kit:
