@@ -183,7 +183,12 @@ async fn empty() { }
 @pytest.mark.parametrize(
     ("path", "source", "counting", "all_names"),
     [
-        ("a.test.ts", JS, {"adds"}, {"adds", "later", "empty", "alone"}),
+        (
+            "a.test.ts",
+            JS,
+            {"REQ-001 sums > adds"},
+            {f"REQ-001 sums > {name}" for name in ("adds", "later", "empty", "alone")},
+        ),
         ("a_test.go", GO, {"TestREQ_001_Adds"}, {"TestREQ_001_Adds", "TestSkipped", "TestEmpty"}),
         ("tests/a.rs", RUST, {"req_001_adds"}, {"req_001_adds", "later", "empty"}),
     ],

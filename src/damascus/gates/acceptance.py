@@ -12,7 +12,7 @@ from damascus.domain.verdict import Verdict
 from damascus.gates.held_out import HeldOutFile, acceptance_command, folder_of, held_out_files
 from damascus.gates.requirements import names_requirement
 from damascus.gates.runs import failed_tests, job
-from damascus.stacks import tests_in
+from damascus.stacks import tests_in, written_name
 from damascus.stacks.reports import expects_count
 
 
@@ -77,9 +77,9 @@ def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed:
     written = {f"{folder}/{file.path}": tests_in(file.content, file.path) for file in files}
     texts = []
     for test in failed:
-        path, _, name = test.partition("::")
+        path, name = written_name(test)
         known = written[path].tests.values() if path in written else []
-        texts += [one.text for one in known if name.partition("[")[0] in ("", one.name)]
+        texts += [one.text for one in known if name in ("", one.name)]
     return [need.id for need in candidate.spec.requirements if any(names_requirement(text, need.id) for text in texts)]
 
 

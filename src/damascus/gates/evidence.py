@@ -29,6 +29,7 @@ from damascus.gates.environment import Place, environment
 from damascus.gates.held_out import lay_over, no_links_on_the_way
 from damascus.gates.results import read_result
 from damascus.git.mirror import Mirror
+from damascus.stacks.go_cache import standard_library
 from damascus.stacks.kit import Kit
 from damascus.system import process
 from damascus.system.checkouts import checkout_environment
@@ -176,7 +177,12 @@ class CleanRunner:
                 timeout=job.timeout,
                 stopping=self._stopping,
                 log_limit=self._log_limit,
-                cage=Cage(level, write=(place.root,), read=(*read, self._kit.folder), seats=seats),
+                cage=Cage(
+                    level,
+                    write=(place.root,),
+                    read=(*read, self._kit.folder, *self._library(place)),
+                    seats=seats,
+                ),
             )
         if finished.stopped:
             raise Stopping
@@ -186,8 +192,16 @@ class CleanRunner:
         return read_result(job, place, seats, replace(finished, tail=masked(finished.tail, wanted.values())))
 
     def _reporting(self, place: Place, seats: Seats, env: Mapping[str, str]) -> Mapping[str, str]:
-        """Known runners report each test to us, whatever the command looks like."""
-        return self._kit.switched_on(env, place.reports, seats.inside(place.tree))
+        """Known runners report each test to us, whatever the command looks like; Go finds its library compiled."""
+        library = self._library(place)
+        compiled = {"GOCACHE": str(library[0])} if library else {}
+        return self._kit.switched_on({**env, **compiled}, place.reports, seats.inside(place.tree))
+
+    def _library(self, place: Place) -> tuple[Path, ...]:
+        """Only where nobody can write it: what lies in there is run by every other candidate."""
+        confined = (self._sandbox or detect()) is not Level.UNCONFINED
+        go = shutil.which("go") if confined and any(place.tree.glob("go.*")) else None
+        return standard_library(go) if go else ()
 
     @cached_property
     def _kit(self) -> Kit:

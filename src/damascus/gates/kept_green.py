@@ -9,7 +9,7 @@ from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import is_test
 from damascus.gates.runs import passed_tests, tells_single_tests
 from damascus.gates.weakened_tests import REPAIR, Weakness, may_go, same, tests_of
-from damascus.stacks import stack_of, tests_in
+from damascus.stacks import stack_of, tests_in, written_name
 
 
 def changes_old_tests(candidate: Candidate) -> bool:
@@ -30,12 +30,14 @@ def lost(candidate: Candidate, run: TestRun) -> Finding | None:
 
 
 def _plain(test: str) -> str:
-    return test.partition("[")[0]
+    """As the source names it: one set of parameters less, or a subtest, is another gate's matter."""
+    path, name = written_name(test)
+    return f"{path}::{name}" if name else test
 
 
 def _owed(candidate: Candidate, test: str, now: set[str]) -> bool:
     """Main still has it (others may have removed it meanwhile), the spec doesn't let it go, no successor is green."""
-    path, _, name = test.partition("::")
+    path, name = written_name(test)
     if stack_of(path) is None or may_go(candidate, Weakness("lost", path, name)):
         return False
     was = tests_in(candidate.read(candidate.base, path) or b"", path).tests.get(name)

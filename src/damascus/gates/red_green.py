@@ -12,6 +12,7 @@ from damascus.gates.diff_paths import test_paths
 from damascus.gates.kept_green import changes_old_tests
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.git.mirror import Mirror
+from damascus.stacks.cases import WHOLE_TREE
 from damascus.stacks.reports import MISMATCH, expects_count
 
 CANNOT_RUN = (126, 127)
@@ -93,8 +94,8 @@ def _why_it_passes(run: TestRun, tests: list[str]) -> str:
 
 
 def was_red(test: str, red: Collection[str]) -> bool:
-    """A file or folder that could not be collected stands for all tests in it."""
-    if test in red:
+    """A file or folder that could not be collected or built stands for all tests in it."""
+    if test in red or WHOLE_TREE in red:
         return True
     return any(test.startswith((f"{place}::", f"{place.rstrip('/')}/")) for place in red if "::" not in place)
 

@@ -14,7 +14,7 @@ from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.diff_paths import is_test, named_paths, test_paths
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
-from damascus.stacks import WrittenFile, stack_of, tests_in
+from damascus.stacks import WrittenFile, stack_of, tests_in, written_name
 
 NOT_YET = ("FUTURE", "SKIP")
 
@@ -73,16 +73,21 @@ def texts_of(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
     """What each of these tests names, by its source; a test without a known file only by its own name."""
     files: dict[str, WrittenFile] = {}
     for test in tests:
-        path, _, name = test.partition("::")
+        path, plain = written_name(test)
         if stack_of(path) is None:
             yield test
             continue
         if path not in files:
             files[path] = tests_in(candidate.read(candidate.commit, path) or b"", path)
-        plain, _, parameters = name.partition("[")
         for written in files[path].tests.values():
             if written.counts and plain in ("", written.name):
-                yield f"{written.text} {parameters}"
+                yield f"{written.text} {_parameters(test)}"
+
+
+def _parameters(test: str) -> str:
+    """What a report adds to the name in the source: pytest's parameters, Go's subtests."""
+    path, plain = written_name(test)
+    return test.removeprefix(f"{path}::").removeprefix(plain)
 
 
 def _by_text(candidate: Candidate, due: list[Requirement]) -> GateResult:

@@ -5,7 +5,7 @@ from pathlib import Path
 from damascus.domain.ports import Case, Job, RunnerCall, TestRun
 from damascus.domain.storable import clean
 from damascus.gates.environment import Place
-from damascus.stacks.cases import cases_of
+from damascus.stacks.cases import Finder, cases_of
 from damascus.stacks.counts import Counts
 from damascus.stacks.locate import Locator
 from damascus.stacks.reports import Reading, read_run
@@ -19,7 +19,8 @@ READ_BACK = 1_000_000
 
 def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> TestRun:
     reading = read_run(_reports(place.reports), _read_back(job.log, finished.tail))
-    counts = _counted(reading, place.tree, seats.inside(place.tree))
+    finder = Finder(place.tree)
+    counts = _counted(reading, finder, place.tree, seats.inside(place.tree))
     return TestRun(
         command=job.command,
         tree=job.tree,
@@ -33,16 +34,19 @@ def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> Tes
         passed=counts.passed if counts else 0,
         failed=counts.failed if counts else 0,
         skipped=counts.skipped if counts else 0,
-        calls=[RunnerCall(runner=call.runner, folder=call.folder, words=call.words) for call in reading.calls],
+        calls=[
+            RunnerCall(runner=call.runner, folder=call.folder, words=call.words, places=finder.places(call))
+            for call in reading.calls
+        ],
     )
 
 
-def _counted(reading: Reading, tree: Path, seen: str) -> Counts | None:
+def _counted(reading: Reading, finder: Finder, tree: Path, seen: str) -> Counts | None:
     """pytest's tests and those of other runners together; where runners reported, nothing that was printed counts."""
     locator = Locator(tree, seen)
     counts = reading.counts
     own = [locator.case(case) for case in counts.cases] if counts else []
-    others: list[Case] = cases_of(reading.calls, tree)
+    others: list[Case] = cases_of(reading.calls, finder)
     if not any(call.runner != "pytest" for call in reading.calls):
         return counts and Counts(tuple(own), counts.passed, counts.failed, counts.skipped)
     return Counts.of([*own, *others])

@@ -5,6 +5,7 @@ from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.kept_green import lost
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
+from damascus.gates.unreported import not_run, silent_runner, unread
 from damascus.stacks.printed import plain, pytest_summary
 from damascus.stacks.reports import expects_count
 
@@ -18,12 +19,18 @@ class Tests:
 
     def check(self, candidate: Candidate) -> GateResult:
         run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
-        finding = self._failure(candidate, run) or lost(candidate, run) or self._unproved(candidate, run)
+        missing, explained = not_run(candidate, run)
+        finding = (
+            self._failure(candidate, run)
+            or lost(candidate, run)
+            or self._not_run(missing)
+            or self._unproved(candidate, run)
+        )
         return GateResult(
             gate=self.name,
             findings=[finding] if finding else [],
             evidence=[evidence(self.name, run)],
-            unverified=uncounted(run),
+            unverified=[*uncounted(run), *explained],
             green_tests=passed_tests(run),
         )
 
@@ -38,6 +45,15 @@ class Tests:
             tests=failed_tests(run),
             output=run.output,
         )
+
+    def _not_run(self, missing: list[str]) -> Finding | None:
+        if not missing:
+            return None
+        message = (
+            f"not run: {', '.join(missing[:20])}. The runner reported nothing of them: their file is left out by its "
+            "name or a condition, or their process ended before them. Every test of the story must be run and reported."
+        )
+        return Finding(gate=self.name, verdict=Verdict.TESTS_FAILED, message=message, tests=missing, output="")
 
     def _unproved(self, candidate: Candidate, run: TestRun) -> Finding | None:
         """A feature needs a test that was red and is green."""
@@ -59,6 +75,12 @@ def why_not_green(candidate: Candidate, run: TestRun, what: str = "the Test Comm
         return f"{what} did not end within {candidate.config.test.timeout_seconds:g} s"
     if run.exit_code == 0 and _left_no_report(candidate, run):
         return f"{what} exited 0 but its runner left no report: it was ended before its end"
+    if run.exit_code == 0 and (silence := silent_runner(candidate, run)):
+        return silence
+    if unreadable := unread(candidate):
+        return (
+            f"{', '.join(unreadable)} can't be read for its tests: too large, or it took too long. Write smaller files."
+        )
     if run.counted and run.passed == 0 and run.failed == 0:
         return f"no test ran ({run.skipped} skipped, exit {run.exit_code})"
     if not run.green:

@@ -22,7 +22,9 @@ __all__ = [
     "detect",
     "is_judge",
     "is_test",
+    "stack_of",
     "tests_in",
+    "written_name",
 ]
 
 
@@ -61,9 +63,16 @@ def stack_of(path: str) -> Stack | None:
     return next((stack for stack in REGISTRY.values() if suffix in stack.extensions), None)
 
 
+def written_name(test: str) -> tuple[str, str]:
+    """The file of a reported test, and the name that it has there: `a_test.go::TestA/sub` is TestA of a_test.go."""
+    path, _, name = test.partition("::")
+    stack = stack_of(path)
+    return path, stack.written(name) if stack else name
+
+
 def tests_in(source: bytes, path: str) -> WrittenFile:
     """The tests of one file, read from its text alone. Nothing of a language we don't know."""
     stack = stack_of(path)
     if stack is None or len(source) > READ_LIMIT:
-        return WrittenFile()
+        return WrittenFile(unread=stack is not None)
     return stack.read(source.decode("utf-8", errors="replace"))

@@ -27,9 +27,9 @@ WORST = ("error", "failed", "passed", "skipped")
 """Of several results of one test the first of these counts."""
 
 
-def cases_of(calls: Iterable[Call], root: Path) -> list[Case]:
+def cases_of(calls: Iterable[Call], finder: "Finder") -> list[Case]:
     """Every test once."""
-    finder, calls = Finder(root), list(calls)
+    calls = list(calls)
     found: dict[str, Case] = {}
     for case in [*_unbuilt(calls), *(case for call in calls for case in finder.cases(call))]:
         known = found.get(case.id)
@@ -64,6 +64,10 @@ class Finder:
                 yield from ()
             case _:
                 yield from (case for told in call.tests if (case := self._node(call, told)) is not None)
+
+    def places(self, call: Call) -> list[str]:
+        """What a call looked at: the folders of Go's packages, the sources of a Rust binary."""
+        return [self._package(call, group) for group in call.groups] if call.runner == "go" else call.sources
 
     # ── Go ────────────────────────────────────────────────────────────────────────────────────────────
 

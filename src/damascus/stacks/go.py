@@ -1,17 +1,22 @@
-"""Go: go test. Without -v it prints no counts, so the default command asks for them."""
+"""Go: go test."""
 
 import re
 from collections.abc import Collection
 
-from damascus.stacks.stack import Stack, WrittenFile, paths
-from damascus.stacks.words import Words, read_words
+from damascus.stacks.code_text import GO, without_comments, without_comments_and_strings
+from damascus.stacks.stack import Stack, WrittenFile, WrittenTest, paths
 
-WORDS = Words(
-    head=re.compile(r"^func (?P<name>(?:Test|Fuzz|Example)\w*)\(", re.MULTILINE),
-    skips=re.compile(r"\.(?:Skip|Skipf|SkipNow)\(|^//go:build|^// \+build|\btesting\.Short\(", re.MULTILINE),
-    asserts=re.compile(r"\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow|Run)\(|\b(?:assert|require|is)\.\w+\(|\bpanic\("),
-    comment="// ",
+HEAD = re.compile(
+    r"^func (?P<name>(?!TestMain\()(?:Test|Fuzz|Example)(?![a-z])\w{0,300})\((?P<given>[^)\n]{0,200})\)", re.M
 )
+HANDLE = re.compile(r"\b(\w{1,50})\s{1,5}\*?testing\.(?:T|B|F|TB)\b")
+SKIPS = re.compile(r"\.(?:Skip|Skipf|SkipNow)\(|\btesting\.Short\(")
+CONSTRAINT = re.compile(r"^//go:build .*|^// \+build .*", re.M)
+FAILS = r"(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\("
+OTHERS = (
+    r"\b(?:assert|require|is)\.\w{1,50}\(|\bpanic\(|\blog\.Fatal\w{0,5}\(|\.Run\([^,\n]{0,300},[ \t]{0,20}(?!func\b)\w"
+)
+OUTPUT = re.compile(r"//\s{0,20}(?:unordered )?output:", re.IGNORECASE)
 
 
 def command(listing: Collection[str]) -> str:
@@ -19,7 +24,44 @@ def command(listing: Collection[str]) -> str:
 
 
 def read(source: str) -> WrittenFile:
-    return read_words(source, WORDS)
+    """A test is what stands between its `func` and the brace that closes it at the start of a line."""
+    code, readable = without_comments_and_strings(source, GO), without_comments(source, GO)
+    heads = list(HEAD.finditer(code))
+    ends = [*(head.start() for head in heads[1:]), len(code)]
+    tests: dict[str, WrittenTest] = {}
+    inside = 0
+    for head, following in zip(heads, ends, strict=False):
+        closed = code.find("\n}", head.end(), following)
+        end = closed if closed >= 0 else following
+        test = _test(head, code[head.end() : end], readable[head.end() : end], source[head.end() : end])
+        tests[test.name] = test
+        inside += test.skips
+    outside = len(SKIPS.findall(code)) - inside + len(CONSTRAINT.findall(source))
+    return WrittenFile(tests, max(0, outside))
+
+
+def _test(head: re.Match[str], code: str, readable: str, source: str) -> WrittenTest:
+    """It can fail where somebody calls a method of its `t` that fails, or is given that `t`."""
+    example = head["name"].startswith("Example")
+    checked = example and OUTPUT.search(source) is not None
+    handles = dict.fromkeys(HANDLE.findall(head["given"] + " " + code))
+    asserts = len(_asserting(tuple(handles)).findall(code)) + checked
+    return WrittenTest(
+        name=head["name"],
+        text=head["name"],
+        skips=len(SKIPS.findall(code)),
+        asserts=asserts,
+        can_fail=asserts > 0,
+        body=" ".join(readable.split()),
+        certain=checked if example else bool(handles) and "testing." in head["given"],
+    )
+
+
+def _asserting(handles: tuple[str, ...]) -> re.Pattern[str]:
+    if not handles:
+        return re.compile(OTHERS)
+    names = "|".join(handles[:20])
+    return re.compile(rf"\b(?:{names})\.{FAILS}|[(,][ \t]{{0,20}}(?:{names})[ \t]{{0,20}}[,)]|{OTHERS}")
 
 
 STACK = Stack(
@@ -30,4 +72,5 @@ STACK = Stack(
     judges=paths(r"\.golangci\.[^/]*"),
     command=command,
     read=read,
+    written=lambda name: name.partition("/")[0],
 )

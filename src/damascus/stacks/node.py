@@ -1,23 +1,9 @@
 """JavaScript and TypeScript: node --test, vitest, jest, mocha."""
 
-import re
 from collections.abc import Collection
 
+from damascus.stacks.node_source import read_calls_of
 from damascus.stacks.stack import Stack, WrittenFile, paths
-from damascus.stacks.words import Words, read_words
-
-NAME = r"""\(\s*(?P<quote>['"`])(?P<name>(?:\\.|(?!(?P=quote))[^\\\n]){1,300})(?P=quote)"""
-WORDS = Words(
-    head=re.compile(r"(?<![\w.])[xf]?(?:it|test)(?:\.\w+){0,3}" + NAME),
-    suite=re.compile(r"(?<![\w.])[xf]?(?:describe|suite)(?:\.\w+){0,3}" + NAME),
-    skips=re.compile(
-        r"\.(?:skip|todo|fixme|failing|fails|only|skipIf|runIf)\b|(?<![\w.])[xf](?:it|test|describe)\s*\("
-        r"|[{,]\s*(?:skip|todo|only)\s*:"
-    ),
-    asserts=re.compile(
-        r"\bassert\b|\bexpect\b|\bshould\b|\bthrow\b|\bt\.(?:is|true|false|deepEqual|throws|fail|plan)\b"
-    ),
-)
 
 
 def command(listing: Collection[str]) -> str:
@@ -30,7 +16,7 @@ def command(listing: Collection[str]) -> str:
 
 
 def read(source: str) -> WrittenFile:
-    return read_words(source, WORDS)
+    return read_calls_of(source)
 
 
 STACK = Stack(

@@ -53,4 +53,5 @@ STACK = Stack(
     ),
     command=command,
     read=read,
+    written=lambda name: name.partition("[")[0],
 )

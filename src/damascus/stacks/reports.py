@@ -17,7 +17,26 @@ from damascus.stacks.printed import plain, pytest_summary, read_printed
 from damascus.stacks.told import Call, read_calls
 
 MISMATCH = "damascus: the report and the summary differ"
-RUNNER = re.compile(r"(?:^|[\s/;&|(])(?:py\.test|pytest)(?=$|[\s;&|)])|-m\s+unittest\b")
+BEFORE, AFTER = r"(?:^|[\s/;&|(])", r"(?=$|[\s;&|)])"
+RUNNER = re.compile(rf"{BEFORE}(?:py\.test|pytest){AFTER}|-m\s+unittest\b")
+NAMED = {
+    "go": re.compile(rf"{BEFORE}go[ \t]+(?:-C[ \t]+\S+[ \t]+)?test{AFTER}"),
+    "rust": re.compile(rf"{BEFORE}cargo[ \t]+(?:\+\S+[ \t]+)?(?:test|t|nextest){AFTER}"),
+    "node": re.compile(
+        rf"{BEFORE}node(?:[ \t]+[^\s;&|]+){{0,20}}?[ \t]+--test{AFTER}|{BEFORE}(?:vitest|jest|mocha){AFTER}"
+    ),
+}
+STACK_OF_RUNNER = {
+    "go": "go",
+    "rust": "rust",
+    "node": "node",
+    "jest": "node",
+    "vitest": "node",
+    "mocha": "node",
+    "pytest": "python",
+}
+"""Whose tests a runner runs that reports each of them."""
+BEHIND = re.compile(rf"{BEFORE}(?:make|gmake|just|task|npm|yarn|pnpm|npx){AFTER}")
 
 
 PYTEST_FILE = "pytest.xml"
@@ -63,3 +82,13 @@ def _mismatch(reported: Counts) -> Counts:
 def expects_count(command: str) -> bool:
     """Does the command name a runner that always tells its count? Then a missing count is a run that was cut off."""
     return RUNNER.search(command) is not None
+
+
+def named_stacks(command: str) -> set[str]:
+    """The stacks whose known runner the command names by a word."""
+    return {stack for stack, pattern in NAMED.items() if pattern.search(command)}
+
+
+def hides_its_runner(command: str) -> bool:
+    """A target of make or npm: which runner it starts is written elsewhere."""
+    return BEHIND.search(command) is not None

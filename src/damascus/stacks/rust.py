@@ -3,14 +3,18 @@
 import re
 from collections.abc import Collection
 
-from damascus.stacks.stack import Stack, WrittenFile, paths
-from damascus.stacks.words import Words, read_words
+from damascus.stacks.code_text import RUST, without_comments, without_comments_and_strings
+from damascus.stacks.stack import Stack, WrittenFile, WrittenTest, paths
 
-WORDS = Words(
-    head=re.compile(r"#\[(?:\w+::)*test\b[^\]\n]*\](?:\s*#\[[^\]\n]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"),
-    skips=re.compile(r"#\[ignore\b|#!?\[cfg\("),
-    asserts=re.compile(r"\b(?:debug_)?assert\w*!|\bpanic!|\bunreachable!|\.unwrap\(|\.expect\(|should_panic|\?;"),
+HEAD = re.compile(
+    r"#\[(?:\w{1,50}::){0,5}test\b[^\]\n]{0,300}\](?:\s{0,100}#\[[^\]\n]{0,300}\]){0,20}+\s{0,100}"
+    r"(?:pub\s{1,9})?(?:async\s{1,9})?fn\s{1,9}(?P<name>\w{1,300})"
 )
+SKIPS = re.compile(r"#\[ignore\b|#!?\[cfg\((?!test\))|#\[cfg_attr\([^\n]{0,200}\bignore\b")
+ASSERTS = re.compile(r"\b(?:debug_)?assert\w{0,50}!|\bpanic!|\bunreachable!|\.unwrap\(|\.expect\(|should_panic|\?;")
+PLATFORM = re.compile(r"#\[cfg\([^\n]{0,200}\b(?:windows|unix|target_\w{1,20}|feature|miri|loom)\b")
+ATTRIBUTES = 400
+"""How far above `#[test]` other attributes of the same function are looked for."""
 
 
 def command(listing: Collection[str]) -> str:
@@ -18,7 +22,27 @@ def command(listing: Collection[str]) -> str:
 
 
 def read(source: str) -> WrittenFile:
-    return read_words(source, WORDS)
+    code, readable = without_comments_and_strings(source, RUST), without_comments(source, RUST)
+    heads = list(HEAD.finditer(code))
+    starts = [head.start() - len(_attributes_above(code, head.start())) for head in heads]
+    tests: dict[str, WrittenTest] = {}
+    for head, start, end in zip(heads, starts, [*starts[1:], len(code)], strict=False):
+        tests[head["name"]] = _test(head["name"], code[start:end], " ".join(readable[head.end() : end].split()))
+    return WrittenFile(tests, len(SKIPS.findall(code[: starts[0]] if starts else code)))
+
+
+def _attributes_above(code: str, at: int) -> str:
+    lines = code[max(0, at - ATTRIBUTES) : at].splitlines(keepends=True)
+    kept: list[str] = []
+    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#[")):
+        kept.insert(0, lines.pop())
+    return "".join(kept)
+
+
+def _test(name: str, code: str, body: str) -> WrittenTest:
+    asserts = len(ASSERTS.findall(code))
+    certain = PLATFORM.search(code.partition("fn ")[0]) is None
+    return WrittenTest(name, name, len(SKIPS.findall(code)), asserts, asserts > 0, body, certain)
 
 
 STACK = Stack(
@@ -29,4 +53,5 @@ STACK = Stack(
     judges=paths(r"\.cargo/.*", r"\.?clippy\.toml", r"\.config/nextest\.toml"),
     command=command,
     read=read,
+    written=lambda name: name.rpartition("::")[2],
 )

@@ -18,6 +18,8 @@ class WrittenTest:
     asserts: int
     can_fail: bool
     body: str
+    certain: bool = True
+    """Does the source alone say that a runner reports a test of this name? Not of one made in a loop or a condition."""
 
     @property
     def counts(self) -> bool:
@@ -31,6 +33,8 @@ class WrittenFile:
 
     tests: Mapping[str, WrittenTest] = field(default_factory=dict)
     skips: int = 0
+    unread: bool = False
+    """Too large, or it could not be read in time: whatever needs a test of it fails closed."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Stack:
     judges: re.Pattern[str]
     command: Callable[[Collection[str]], str]
     read: Callable[[str], WrittenFile]
+    written: Callable[[str], str] = str
+    """The name in the source of a test as its runner reports it: without parameters, subtests, modules."""
 
 
 def paths(*patterns: str) -> re.Pattern[str]:

@@ -30,6 +30,8 @@ class RunnerCall(BaseModel):
     runner: str
     folder: str = "."
     words: list[str] = Field(default_factory=list)
+    places: list[str] = Field(default_factory=list)
+    """Go: the folders of the packages that it looked at; Rust: the sources of the binary."""
 
 
 class TestRun(BaseModel):
