@@ -96,7 +96,18 @@ def test_req_001_adds():
 def test_every_test_is_known():
     assert sum(text.count("def test_") for text in [p.read_text() for p in pathlib.Path("tests").glob("*.py")]) == 4
 """
-STOPS_ITSELF = "def pytest_runtest_logreport(report):\n    if report.failed:\n        SESSION[0].shouldstop = 'enough'\n\n\nSESSION = []\n\n\ndef pytest_sessionstart(session):\n    SESSION.append(session)\n"
+STOPS_ITSELF = """\
+SESSION = []
+
+
+def pytest_sessionstart(session):
+    SESSION.append(session)
+
+
+def pytest_runtest_logreport(report):
+    if report.failed:
+        SESSION[0].shouldstop = 'enough'
+"""
 CHECKS = {"pytest.ini": "[pytest]\npython_functions = check_*\npython_files = check_*.py\n"}
 DOC = 'def add(a, b):\n    """Adds.\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n'
 FIRST = PYTEST.replace("-q", "-q -x")
@@ -179,7 +190,9 @@ def test_a_test_that_minds_ours_is_told_and_not_called_flaky(tmp_path: Path) -> 
     files, command, base = HONEST["a test that counts tests"]
     result = check(tmp_path, CODE | files, command, base)
     assert result.flaky == [] and result.findings == []
-    assert result.notes == ["tests/test_add.py::test_every_test_is_known fails whenever a failing test is laid beside it"]
+    assert result.notes == [
+        "tests/test_add.py::test_every_test_is_known fails whenever a failing test is laid beside it"
+    ]
 
 
 HELD_OUT = "from src import add\n\n\ndef test_held_req_001():\n    assert add(2, 2) == 4\n"
@@ -198,7 +211,9 @@ def held_to(tmp_path: Path, files: dict[str, str], held_out: bytes) -> GateResul
     "held_out",
     [
         archive({"test_held.py": HELD_OUT, "conftest.py": "", "sub/test_more.py": HELD_OUT}),
-        archive({"run": FOLLOWS.format(python=PYTHON, folder=".damascus-acceptance"), "test_c.py": HELD_CASES}, ("run",)),
+        archive(
+            {"run": FOLLOWS.format(python=PYTHON, folder=".damascus-acceptance"), "test_c.py": HELD_CASES}, ("run",)
+        ),
         archive({"run": FOLLOWS.format(python=PYTHON, folder="$(dirname $0)"), "test_c.py": HELD_CASES}, ("run",)),
     ],
     ids=["pytest", "a script that knows the old name", "a script that asks where it is"],

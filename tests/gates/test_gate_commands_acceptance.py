@@ -113,7 +113,9 @@ def test_the_held_out_tests_run_as_the_visible_ones_do(test_command: str, expect
 def test_no_name_of_ours_tells_code_that_it_is_held_to_acceptance(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     runs = {}
-    spy = "import os, pathlib, sys\nSEEN = '\\n'.join([*sys.argv, *os.environ, os.getcwd().rpartition('/')[2], *map(str, "
+    spy = (
+        "import os, pathlib, sys\nSEEN = '\\n'.join([*sys.argv, *os.environ, os.getcwd().rpartition('/')[2], *map(str, "
+    )
     spy += "sorted(pathlib.Path('.').rglob('*')))])\nprint('BEGIN', SEEN, 'END')\n\n\n" + CODE["src.py"]
     for label, held_out in (("visible", None), ("held out", archive({"test_held.py": HELD_OUT}))):
         made = candidate(judging, TEST | {"src.py": spy}, held_out, f"{PYTEST}/test_add.py -s")

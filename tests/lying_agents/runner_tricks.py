@@ -1,6 +1,6 @@
 """Ways in which Python code under test makes its runner say that all is well, as files of a story.
 
-Each is green by exit code, count, report and name: every gate but canary lets it through (tests/gates/test_runner_tricks.py).
+Each is green by exit code, count, report and name; only gate canary finds it (tests/gates/test_runner_tricks.py).
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ class TestValue(unittest.TestCase):
     def test_REQ_001_value(self):
         self.assertEqual(value(), 42)
 """
-FORGE = '''
+FORGE = """
 import os, re, sys
 
 
@@ -36,7 +36,7 @@ def forge(*_):
 
 
 OUT = sys.__stdout__.fileno()
-'''.replace("\\\\", "\\")
+""".replace("\\\\", "\\")
 """Writes the report and the summary that it wants, then ends the process."""
 
 
@@ -275,7 +275,7 @@ for name in [name for name in globals() if name.startswith("test")]:
     ),
     Trick(
         "makes AssertionError harmless",
-        "its module replaces the built-in AssertionError by the exception that ends a generator, and feeds tests to one",
+        "its module replaces the built-in AssertionError by an exception that it swallows around each test",
         """
         import builtins
         from _pytest.python import Function

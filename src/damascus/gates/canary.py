@@ -135,7 +135,9 @@ class Canary:
         elif run.exit_code == 0:
             result.findings.append(_exits_0(ground.command))
         elif silent:
-            result.unverified.append(f"canary: `{ground.command}` does not name the failing tests of {', '.join(silent)}")
+            result.unverified.append(
+                f"canary: `{ground.command}` does not name the failing tests of {', '.join(silent)}"
+            )
 
     # ── in the project's suite ────────────────────────────────────────────────────────────────────────
 
@@ -163,7 +165,11 @@ class Canary:
     def _control(self, ground: Ground, laying: Laying) -> tuple[TestRun, Laying]:
         """The base with the same, kept: a story's next try has the same base and places."""
         base = self._mirror.tree(ground.candidate.base)
-        key = (base, ground.command, *sorted(path for path in laying.files if path in ground.candidate.files(ground.candidate.commit)))
+        key = (
+            base,
+            ground.command,
+            *sorted(path for path in laying.files if path in ground.candidate.files(ground.candidate.commit)),
+        )
         with self._lock:
             known = self._controls.get(key)
         if known is not None and set(known[1].files) == set(laying.files):
@@ -267,8 +273,8 @@ def _gone(tests: list[str]) -> Finding:
 
 def _luck(tests: list[str], requirements: list[str]) -> Finding:
     message = (
-        f"green and red on the same code: {', '.join(tests)}. Only this proves {', '.join(requirements)}, so nothing does. "
-        "Write a test whose result depends on the code alone."
+        f"green and red on the same code: {', '.join(tests)}. Only this proves {', '.join(requirements)}, "
+        "so nothing does. Write a test whose result depends on the code alone."
     )
     return Finding(
         gate="canary", verdict=Verdict.REQUIREMENT_UNTESTED, message=message, tests=tests, requirements=requirements

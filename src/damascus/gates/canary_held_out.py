@@ -4,11 +4,11 @@ Nothing of them leaves this file in a finding, as nothing leaves gate acceptance
 """
 
 import tarfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.acceptance import acceptance_job
 from damascus.gates.canary_places import Laying, laying_of, style_of
@@ -27,6 +27,36 @@ HIDDEN = (
 )
 
 
+@dataclass(frozen=True)
+class Ground:
+    """The held-out tests, how they are run, and their green run."""
+
+    files: list[HeldOutFile]
+    job: Job
+    green: TestRun
+    stops: bool
+
+    def behind(self) -> Laying:
+        tests = [file for file in self.files if tests_in(file.content, file.path).tests]
+        chosen = tests[-1:] if self.stops else tests
+        return laying_of({self._path(f): canaries.append(f.path, f.content, _made(f), self._style(f)) for f in chosen})
+
+    def alone(self, laying: Laying) -> Laying:
+        """The base lacks the code that the held-out tests need: there our tests stand for themselves."""
+        chosen = [file for file in self.files if self._path(file) in laying.files]
+        return laying_of({self._path(f): canaries.alone(f.path, f.content, _made(f), self._style(f)) for f in chosen})
+
+    def _path(self, file: HeldOutFile) -> str:
+        return f"{self.job.overlay_at}/{file.path}"
+
+    def _style(self, file: HeldOutFile) -> Style:
+        """A `run` script names no runner in the command; the file's own way of writing tests says enough."""
+        style = style_of(self._path(file), file.content, self.job.command, self.green, self.stops)
+        scripted = PurePosixPath(self.job.command).name == "run"
+        cases = scripted and b"TestCase" in file.content
+        return replace(style, functions=not cases, classes=cases) if scripted else style
+
+
 def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, result: GateResult) -> None:
     """One further run of the held-out tests; on the base only if ours was not seen."""
     if candidate.acceptance is None:
@@ -36,22 +66,22 @@ def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, r
     except tarfile.TarError:
         return  # gate acceptance says so
     job = acceptance_job(candidate, files)
-    green = runner.run(job)
-    laying = _behind(files, job.overlay_at, job.command, green, stops)
+    ground = Ground(files, job, runner.run(job), stops)
+    laying = ground.behind()
     if not laying:
         result.unverified.append(NOTHING)
         return
     log = candidate.private_logs / "canary-held-out.log"
     run = runner.run(replace(job, files=laying.files, fresh=True, log=log))
-    told = evidence("canary", run).model_copy(update={"command": "", "summary": "among the held-out tests"})
-    result.evidence.append(told)
+    result.evidence.append(
+        evidence("canary", run).model_copy(update={"command": "", "summary": "among the held-out tests"})
+    )
     if _shown(run, laying):
         return
-    alone = _alone(files, job.overlay_at, job.command, green, laying, stops)
+    alone = ground.alone(laying)
     control = runner.run(replace(job, tree=base, files=alone.files, fresh=True, log=log))
     if _shown(control, alone):
-        finding = Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=HIDDEN)
-        result.findings.append(finding)
+        result.findings.append(Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=HIDDEN))
     else:
         result.unverified.append(NOT_SEEN)
 
@@ -59,36 +89,6 @@ def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, r
 def _shown(run: TestRun, laying: Laying) -> bool:
     found = seen_by_path(run, laying.names)
     return run.exit_code != 0 and all(found[path] == len(names) for path, names in laying.names.items())
-
-
-def _behind(files: list[HeldOutFile], folder: str, command: str, green: TestRun, stops: bool) -> Laying:
-    tests = [file for file in files if tests_in(file.content, file.path).tests]
-    laid = {}
-    for file in tests[-1:] if stops else tests:
-        style, made = _style(file, folder, command, green, stops), _made(file)
-        laid[f"{folder}/{file.path}"] = canaries.append(file.path, file.content, made, style)
-    return laying_of(laid)
-
-
-def _alone(
-    files: list[HeldOutFile], folder: str, command: str, green: TestRun, laying: Laying, stops: bool
-) -> Laying:
-    """The base lacks the code that the held-out tests need: there our tests stand for themselves."""
-    known = {f"{folder}/{file.path}": file for file in files}
-    laid = {}
-    for path in laying.files:
-        file = known[path]
-        style = _style(file, folder, command, green, stops)
-        laid[path] = canaries.alone(file.path, file.content, _made(file), style)
-    return laying_of(laid)
-
-
-def _style(file: HeldOutFile, folder: str, command: str, green: TestRun, stops: bool) -> Style:
-    """A `run` script names no runner in the command; the file's own way of writing tests says enough."""
-    style = style_of(f"{folder}/{file.path}", file.content, command, green, stops)
-    scripted = PurePosixPath(command).name == "run"
-    cases = scripted and b"TestCase" in file.content
-    return replace(style, functions=not cases, classes=cases) if scripted else style
 
 
 def _made(file: HeldOutFile) -> MadeUp:

@@ -76,7 +76,9 @@ def folder_of(candidate: Candidate) -> str:
     """Below the folder of the visible tests; named by their words and one that nobody knows."""
     assert candidate.acceptance is not None
     visible = _visible_tests(candidate)
-    words = [name for path in visible[:5] for name in tests_in(candidate.read(candidate.commit, path) or b"", path).tests]
+    words = [
+        name for path in visible[:5] for name in tests_in(candidate.read(candidate.commit, path) or b"", path).tests
+    ]
     seed = hashlib.blake2b(candidate.acceptance, key=SECRET, salt=candidate.tree.encode()[:16]).digest()
     name = "_".join(MadeUp(words, draw=random.Random(seed)).words()[:3])
     parent = str(PurePosixPath(visible[-1]).parent) if visible else "."

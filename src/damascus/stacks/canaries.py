@@ -16,7 +16,7 @@ from damascus.stacks.stack import READ_LIMIT
 
 LAYERS: dict[str, Layer] = {"python": PYTHON, "node": NODE, "go": GO, "rust": RUST}
 
-__all__ = ["Laid", "Style", "append", "alone", "beside", "first_lines", "layer_of"]
+__all__ = ["Laid", "Style", "alone", "append", "beside", "first_lines", "layer_of"]
 
 
 def layer_of(path: str) -> Layer | None:

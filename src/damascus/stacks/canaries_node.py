@@ -63,7 +63,7 @@ NODE = NodeLayer()
 
 
 def _own_assertion(body: str, made: MadeUp) -> str:
-    """A failing form of an assertion that the test uses, for `assert` and `expect` may be somebody's own; else a throw."""
+    """A failing form of an assertion that the test uses, which may be somebody's own; else a throw."""
     first, second = made.two_numbers()
     used = {found[0].split("(")[0] for found in ASSERTS.finditer(body)}
     forms = [f"{word}({first}, {second});" for word in sorted(used) if word.endswith("qual")]
@@ -87,7 +87,10 @@ def _word(source: str) -> str | None:
 
 def _tests(call: str, made: MadeUp, style: Style) -> tuple[str, tuple[str, ...]]:
     names, texts = [], []
-    shapes = ("() => {{\n  throw new Error('{word}');\n}}", "async () => {{\n  await Promise.reject(new Error('{word}'));\n}}")
+    shapes = (
+        "() => {{\n  throw new Error('{word}');\n}}",
+        "async () => {{\n  await Promise.reject(new Error('{word}'));\n}}",
+    )
     for shape in shapes[: 1 if style.only_one else 2]:
         names.append(made.sentence())
         texts.append(f"{call}('{names[-1]}', {shape.format(word=made.new_word())});\n")

@@ -15,7 +15,7 @@ class PythonLayer:
     endings = ("_test.py", ".py")
 
     def append(self, source: str, made: MadeUp, style: Style) -> Laid | None:
-        """In the last test class too, if there is one; before `if __name__ == "__main__"`, behind which nothing runs."""
+        """In the last test class too, if there is one; before `if __name__ == …`, behind which nothing runs."""
         tree = _parsed(source)
         if tree is None:
             return None

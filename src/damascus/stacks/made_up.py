@@ -19,9 +19,7 @@ WORDS_READ = 400
 class MadeUp:
     """Draws names that none of `taken` holds."""
 
-    def __init__(
-        self, vocabulary: Iterable[str] = (), taken: str = "", draw: random.Random | None = None
-    ) -> None:
+    def __init__(self, vocabulary: Iterable[str] = (), taken: str = "", draw: random.Random | None = None) -> None:
         self._random = draw or random.SystemRandom()
         found = dict.fromkeys(word.lower() for text in vocabulary for word in WORD.findall(text)[:WORDS_READ])
         self._words = [word for word in found if word not in NOT_WORDS] or list(PLAIN)
