@@ -1,6 +1,15 @@
 """All lying agents, in the order of docs/lying-agents.md."""
 
-from tests.lying_agents import about_judges, about_old_tests, about_tests, about_work, by_processes, in_git, with_files
+from tests.lying_agents import (
+    about_judges,
+    about_old_tests,
+    about_tests,
+    about_the_project,
+    about_work,
+    by_processes,
+    in_git,
+    with_files,
+)
 from tests.lying_agents.tale import Tale
 
 CHAPTERS: dict[str, tuple[Tale, ...]] = {
@@ -8,6 +17,7 @@ CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "With tests that were there": about_old_tests.LIES,
     "With tests of their own": about_tests.LIES,
     "About what judges": about_judges.LIES,
+    "About the rest of the project": about_the_project.LIES,
     "In git": in_git.LIES,
     "With files": with_files.LIES,
     "By processes": by_processes.LIES,

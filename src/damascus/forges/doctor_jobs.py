@@ -17,7 +17,8 @@ def jobs_check(patient: Patient, tip: Sha | None, look: Callable[[Sha], CiRun]) 
     except (LookupError, DamascusError):
         ci = None
     if tip is None or ci is None or not ci.finished:
-        return Check("jobs", "warn", f"{patient.main} has no finished CI run, so [ci] required can't be compared with it")
+        told = f"{patient.main} has no finished CI run, so [ci] required can't be compared with it"
+        return Check("jobs", "warn", told)
     wanted = WantedJobs.of(patient.config.ci)
     shown = ", ".join(f"{job.name} {job.state}" for job in ci.jobs)
     told = f"{patient.main}'s last run ({short(tip)}): {shown}"
