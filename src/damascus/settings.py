@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from damascus.domain.config import Config
     from damascus.domain.ids import Sha
     from damascus.git.repository import Repository
+    from damascus.stacks.suite import Suite
     from damascus.store.projects import ForgeAddress
 
 SEEN = "seen"
@@ -42,6 +43,10 @@ class Settings:
     on_main: bool
     notice: str | None = None
     forge: "ForgeAddress | None" = None
+    suite: str = ""
+    """The project's whole test command, as it holds on main; "" where there is none."""
+    suite_found: bool = False
+    """Nobody wrote it down: main's files tell it."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -82,7 +87,10 @@ def read_settings(repository: "Repository", environ: Mapping[str, str]) -> Setti
     main = repository.main_branch(mine.project.main_branch)
     theirs = read_at(repository, repository.tip(main), SETTINGS_FILE)
     if theirs is None:
-        return Settings(local or "", SETTINGS_FILE, main, on_main=False, environ=environ)
+        own = suite_on(repository, main, mine)
+        return Settings(
+            local or "", SETTINGS_FILE, main, on_main=False, suite=own.command, suite_found=own.found, environ=environ
+        )
     differs = local is not None and local.encode() != theirs
     notice = (
         f"{SETTINGS_FILE} in your folder differs from {main}'s; {main}'s holds until you commit yours."
@@ -90,8 +98,19 @@ def read_settings(repository: "Repository", environ: Mapping[str, str]) -> Setti
         else None
     )
     text, name = theirs.decode("utf-8", errors="replace"), f"{SETTINGS_FILE} on {main}"
-    forge = _address(parse_config(text, environ, name))
-    return Settings(text, name, main, True, notice, forge, environ)
+    config = parse_config(text, environ, name)
+    own = suite_on(repository, main, config)
+    return Settings(text, name, main, True, notice, _address(config), own.command, own.found, environ)
+
+
+def suite_on(repository: "Repository", main: str, config: "Config") -> "Suite":
+    """The suite of main's tip, by these settings."""
+    from damascus.stacks.suite import suite_of
+
+    tip = repository.tip(main)
+    named = bool(config.test.command.strip())
+    listing = "" if named else repository.git.out("ls-tree", "-r", "-z", "--name-only", tip)
+    return suite_of(config.test, listing.split("\0"), lambda path: read_at(repository, tip, path))
 
 
 def _address(config: "Config") -> "ForgeAddress | None":

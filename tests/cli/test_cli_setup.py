@@ -39,9 +39,19 @@ def test_init_finds_stack_branch_and_tests_and_writes_a_valid_file(fresh: Path, 
     assert ran.code == 0, ran.err
     assert "calc: python, lands on main, tests run by: python3 -m pytest -q" in ran.out
     assert "git add damascus.toml && git commit -m 'damascus: settings' -- damascus.toml" in ran.out
-    assert parse_config((fresh / "damascus.toml").read_text()).project.name == "calc"
+    written = parse_config((fresh / "damascus.toml").read_text())
+    assert (written.project.name, written.test.command) == ("calc", "python3 -m pytest -q")
     assert git("status", "--porcelain") == "?? damascus.toml"
     assert command("status").code == 0
+
+
+def test_init_writes_no_command_where_there_is_no_test(fresh: Path, command: Cli) -> None:
+    git("rm", "-rq", "tests")
+    git("commit", "-qm", "no tests")
+    ran = command("init", "--yes", "--commit")
+    assert "no tests found; each spec names its own" in ran.out
+    assert '# command = "make test"' in (fresh / "damascus.toml").read_text()
+    assert "the project's own suite: there is none" in command("status").out
 
 
 def test_init_never_asks_without_a_terminal(fresh: Path) -> None:
@@ -114,8 +124,8 @@ def test_doctor_checks_everything_and_says_what_to_do(yard: Yard, cli: Cli) -> N
     code, found = checks(cli)
     assert code == 0
     assert {name: state for name, (state, _) in found.items()} == {
-        "git": "ok", "database": "ok", "repository": "ok", "settings": "ok", "agent": "warn", "sandbox": "ok",
-        "disk": "ok",
+        "git": "ok", "database": "ok", "repository": "ok", "settings": "ok", "suite": "warn", "agent": "warn",
+        "sandbox": "ok", "disk": "ok",
     }  # fmt: skip
     assert "bubblewrap" in found["sandbox"][1]
     assert "ANTHROPIC_BASE_URL" in found["agent"][1] or "damascus[claude]" in found["agent"][1]
@@ -154,6 +164,46 @@ def test_doctor_refuses_a_kind_of_repository_by_name(yard: Yard, cli: Cli) -> No
     code, found = checks(cli)
     assert code == 1
     assert found["repository"][0] == "fail" and "Git LFS" in found["repository"][1]
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize(
+    ("line", "state", "said"),
+    [
+        ("", "ok", "`python3 -m pytest -q` (found from main's files). Write it there"),
+        ("command = 'make check'", "ok", "`make check` ([test] command in damascus.toml on main)"),
+        ("command = 'none'", "warn", "the project's own suite: there is none, and every receipt says so"),
+    ],
+)
+def test_doctor_and_status_say_what_the_suite_is(line: str, state: str, said: str, yard: Yard, cli: Cli) -> None:
+    yard.commit({"damascus.toml": CONFIG.replace('command = "none"', line)}, "settings")
+    _, found = checks(cli)
+    assert found["suite"][0] == state and said in found["suite"][1]
+    assert ("the project's own suite: there is none" in cli("status").out) == (state == "warn")
+
+
+@pytest.mark.req("D6")
+def test_run_says_once_that_a_suite_was_found(yard: Yard, cli: Cli) -> None:
+    """A damascus.toml from before: stories that wait in the queue get the new default, and it is said."""
+    words = ("run", "--until-idle", "--agent", "command", "--agent-command", "true")
+    assert "note" not in cli(*words).err
+    yard.commit({"damascus.toml": CONFIG.replace('command = "none"', "")}, "as before")
+    told = cli(*words).error
+    assert "every candidate passes `python3 -m pytest -q` too, found from main's files; write it as command" in told
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize(
+    ("suite", "said"),
+    [
+        ("./nowhere", "It can't be started there"),
+        ("sh -c 'exit 1'", "charged to no story"),
+    ],
+)
+def test_doctor_says_that_main_is_red(suite: str, said: str, yard: Yard, cli: Cli) -> None:
+    yard.commit({"damascus.toml": CONFIG.replace('"none"', f'"{suite}"')}, "settings")
+    code, found = checks(cli, "--test")
+    assert (code, found["tests"][0]) == (1, "fail") and said in found["tests"][1]
 
 
 @pytest.mark.parametrize(("expected", "state"), [("1", "ok"), ("2", "fail")])

@@ -67,6 +67,7 @@ def ran(case: Case) -> None:
 def test_a_fit_forge_is_fit_in_every_point_with_the_least_token(case: Case) -> None:
     ran(case)
     found = case.checks()
+    assert found.pop("jobs").state in ("ok", "warn")  # main's first run may not have ended yet
     assert {name: check.state for name, check in found.items()} == dict.fromkeys(
         ["forge", "token", "repository", "rights", "actions", "workflow", "runner", "protection"], "ok"
     )
@@ -110,7 +111,7 @@ def test_a_user_who_may_write_to_the_repository_is_enough(case: Case) -> None:
                       json={"name": "worker", "scopes": list(SCOPES)})  # fmt: skip
     ran(case)
     theirs = replace(case, token=made.json()["sha1"], more=f"webhook_port = {free_port()}\n")
-    assert {check.name for check in theirs.checks().values() if check.state != "ok"} == {"webhook"}
+    assert {check.name for check in theirs.checks().values() if check.state != "ok"} - {"jobs"} == {"webhook"}
     assert theirs.fails() == {}
 
 
@@ -242,7 +243,7 @@ def test_a_fit_repository_on_github() -> None:
         text = f'[forge]\nkind = "github"\nurl = "{github.host}/example/repo"\n'
         found = list(examine(parse_config(text), {"DAMASCUS_FORGE_TOKEN": TOKEN}, "main"))
     assert [(check.name, check.state) for check in found] == [
-        ("repository", "ok"), ("actions", "ok"), ("workflow", "ok"), ("protection", "ok"),
+        ("repository", "ok"), ("actions", "ok"), ("workflow", "ok"), ("jobs", "ok"), ("protection", "ok"),
     ]  # fmt: skip
 
 

@@ -97,7 +97,8 @@ def test_a_refined_spec_is_built_as_a_person_saw_and_approved_it(yard: Yard) -> 
     item = yard.item("one")
     assert (item["phase"], item["spec_hash"], bytes(item["spec"])) == ("done", digest(text.encode()), text.encode())
     assert NOBODY not in unverified(yard)
-    assert len(yard.events("one", "spec.approved")) == 1 and [b.role for b, _, _ in agent.given] == ["spec-refiner"]
+    assert len(yard.events("one", "story.spec_approved")) == 1
+    assert [brief.role for brief, _, _ in agent.given] == ["spec-refiner"]
 
 
 @pytest.mark.req("D19")

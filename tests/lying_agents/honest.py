@@ -1,5 +1,6 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
+from tests.lying_agents import about_the_project
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
 from tests.lying_agents.honest_shapes import SHAPES
 from tests.lying_agents.in_git import HOOKS
@@ -176,4 +177,5 @@ TALES = (
     ),
     *SHAPES,
     *HONEST,
+    *about_the_project.HONEST,
 )

@@ -14,7 +14,7 @@ from damascus.domain.errors import DamascusError, TransientError
 if TYPE_CHECKING:
     from damascus.app import App, Project
     from damascus.domain.ids import Sha
-    from damascus.domain.ports import EvidenceRunner
+    from damascus.domain.ports import EvidenceRunner, TestRun
     from damascus.engine.tools import Tools
 
 OLDEST_GIT = (2, 38)
@@ -32,6 +32,7 @@ def examine(app: "App", *, test: bool) -> Iterator[Check]:
         yield Check("project", "fail", problem)
         return
     yield _settings(project)
+    yield _suite(project)
     yield _agent(app, project)
     yield _sandbox(project)
     yield _disk(app, project)
@@ -93,6 +94,18 @@ def _settings(project: "Project") -> Check:
     return Check("settings", "ok", f"damascus.toml on {main} is valid")
 
 
+def _suite(project: "Project") -> Check:
+    """The whole test command that every candidate passes."""
+    from damascus.stacks.suite import Suite
+
+    settings, main = project.settings, project.row.main_branch
+    told = Suite(settings.suite, settings.suite_found).told(main)
+    if not settings.suite:
+        return Check("suite", "warn", f"{told}, and every receipt says so. Name it: command under [test].")
+    write = ". Write it there: command under [test]" if settings.suite_found else ""
+    return Check("suite", "ok", f"every candidate passes {told}{write}")
+
+
 def _agent(app: "App", project: "Project") -> Check:
     agent = project.config.agent
     kind = agent.kind or ("command" if agent.command else "claude")
@@ -152,14 +165,12 @@ def _disk(app: "App", project: "Project") -> Check:
 
 
 def _tests(app: "App", project: "Project") -> Check:
-    """Each CI command, or else the stack's own test command, on a clean checkout of main's tip."""
-    from damascus import stacks
-
+    """The project's suite and each CI command, on a clean checkout of main's tip."""
     tip = _tools(app, project).forge.main_tip()
-    command = stacks.default_command(list(project.mirror.listing(tip).files))
-    jobs = dict(project.config.ci.jobs) or ({"test": command} if command else {})
+    suite = project.settings.suite
+    jobs = {**({"suite": suite} if suite else {}), **project.config.ci.jobs}
     if not jobs:
-        return Check("tests", "warn", "no test command is known here. Name one under [ci.jobs] in damascus.toml.")
+        return Check("tests", "warn", "no test command is known here. Name it in damascus.toml: command under [test].")
     for name, words in jobs.items():
         if problem := _run(app, project, tip, name, words):
             return Check("tests", "fail", problem)
@@ -177,7 +188,15 @@ def _run(app: "App", project: "Project", tip: "Sha", name: str, command: str) ->
         return None
     how = "timed out" if done.timed_out else f"exited {done.exit_code}"
     counted = f", {done.passed} passed and {done.failed} failed" if done.counted else ""
-    return f"{command} {how} on a clean checkout of main{counted}. No story can pass before this does. See {log}"
+    return f"{command} {how} on a clean checkout of main{counted}. {_follows(name, done)} See {log}"
+
+
+def _follows(name: str, done: "TestRun") -> str:
+    if done.exit_code in (126, 127):
+        return "It can't be started there: let [workspace] setup install it, or name another command."
+    if name == "suite":
+        return "What is red there is charged to no story, and proves nothing of any: every receipt lists it."
+    return "No story can pass before this does."
 
 
 def _tools(app: "App", project: "Project") -> "Tools":

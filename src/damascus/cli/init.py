@@ -18,6 +18,7 @@ from damascus.domain.scope import SETTINGS_FILE
 if TYPE_CHECKING:
     from damascus.app import App
     from damascus.git.repository import Repository
+    from damascus.stacks.suite import Suite
 
 MESSAGE = "damascus: settings"
 TEXT = """\
@@ -27,9 +28,14 @@ TEXT = """\
 [project]
 name = {name}
 
+[test]
+# The whole test command: every story's commit passes it, beside the story's own Test Command.
+# "none": there is none, and every receipt says so.
+{command}
+
 [ci.jobs]
-# Commands that must pass on every story's commit. Default: one job `test`, the story's own Test Command.
-# test = {command}
+# Commands that CI runs on every story's commit. Default: the test command above and the story's own.
+# lint = "make lint"
 
 [workspace]
 # A command that prepares a fresh checkout (cached by your lock files), and untracked files it needs.
@@ -49,11 +55,18 @@ class Found:
 
     main: str
     stacks: tuple[str, ...]
-    command: str | None
+    suite: "Suite"
+    likely: str | None
+    """What would run tests of this stack, were there any."""
+
+    @property
+    def command(self) -> str | None:
+        return self.suite.command or self.likely
 
     def told(self) -> str:
         stack = " and ".join(self.stacks) or "no stack we know"
-        tests = f"tests run by: {self.command}" if self.command else "no test command we know; each spec names its own"
+        none = "no tests found; each spec names its own"
+        tests = f"tests run by: {self.suite.command}" if self.suite.command else none
         return f"{stack}, lands on {self.main}, {tests}"
 
 
@@ -109,6 +122,7 @@ def _say_graph(app: "App") -> None:
 def found_in(repository: "Repository", environ: dict[str, str]) -> Found:
     from damascus import stacks
     from damascus.domain.config import parse_config
+    from damascus.settings import suite_on
 
     file = repository.top / SETTINGS_FILE
     config = parse_config(file.read_text("utf-8", errors="replace") if file.is_file() else "", environ)
@@ -116,7 +130,7 @@ def found_in(repository: "Repository", environ: dict[str, str]) -> Found:
     repository.refuse_unsupported(main, config.project.branch_prefix)
     listing = repository.git.out("ls-tree", "-r", "-z", "--name-only", f"refs/heads/{main}").split("\0")
     names = tuple(stack.name for stack in stacks.detect(listing))
-    return Found(main, names, stacks.default_command(listing))
+    return Found(main, names, suite_on(repository, main, config), stacks.default_command(listing))
 
 
 def _written(file: Path, repository: "Repository", found: Found) -> str:
@@ -128,7 +142,8 @@ def _written(file: Path, repository: "Repository", found: Found) -> str:
     if file.exists():
         return "kept as it is"
     name = json.dumps(repository.top.name, ensure_ascii=False)
-    command = json.dumps(found.command or "make test", ensure_ascii=False)
+    command = f"command = {json.dumps(found.suite.command or 'make test', ensure_ascii=False)}"
+    command = command if found.suite.command else f"# {command}"
     text = TEXT.format(main=found.main, name=name, command=command)
     parse_config(text)
     file.write_text(text, "utf-8")

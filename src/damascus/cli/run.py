@@ -44,11 +44,20 @@ def run(
     app = open_app()
     project = open_project(app)
     refuse_config_off_main(project)
+    _say_found_suite(project)
     choice = Choice(slots, agent, agent_command, until_idle, require_sandbox)
     worker = start(app, project, choice)
     title = f"{project.row.name} · {worker.pace.slots} slots · {played_by(worker)} · {project.config.forge.kind} forge"
     work(app, project, worker, title)
     return ended(app, project, worker)
+
+
+def _say_found_suite(project: "Project") -> None:
+    """A damascus.toml that does not name the suite: what is run without anyone having written it is said."""
+    settings = project.settings
+    if settings.suite_found:
+        found = f"every candidate passes `{settings.suite}` too, found from {settings.main}'s files"
+        print(f"note: {found}; write it as command under [test] in damascus.toml, or none", file=sys.stderr)
 
 
 def played_by(worker: "Worker") -> str:

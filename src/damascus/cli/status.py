@@ -76,6 +76,8 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     from damascus.cli import now
 
     say(header(app, project, snapshot))
+    if not project.settings.suite:
+        say(styled("the project's own suite: there is none (damascus doctor)", "yellow"))
     if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return

@@ -41,6 +41,7 @@ EVENTS: dict[str, str] = {
     "story.reverted": "a later commit on main reverts a done story",
     "story.cancelled": "a person cancelled the story",
     "story.retried": "a person granted a new budget",
+    "story.spec_approved": "a person approved the spec that a refiner completed, known by its hash",
     "story.resumed": "a person let the same run go on with an answer: no agent is sent",
     "story.handed_over": "a person takes the story over from the agents",
     "budget.raised": "a person raised a budget of tokens or dollars",

@@ -84,7 +84,7 @@ TABLE: tuple[Row, ...] = (
     Row("acceptance_failed", FailureClass.RECOVERABLE, "the held-out acceptance tests", REWORK),
     Row("runner_compromised", FailureClass.RECOVERABLE, "a failing test of ours that the run does not show", REWORK),
     Row("code_unproved", FailureClass.RECOVERABLE, "mutants of the changed functions that no test notices", REWORK),
-    Row("ci_failed", FailureClass.RECOVERABLE, "a required CI job on the pushed commit", REWORK),
+    Row("ci_failed", FailureClass.RECOVERABLE, "a CI job on the pushed commit that is not optional", REWORK),
     Row("rebase_conflict", FailureClass.RECOVERABLE, "git: the candidate does not apply on main", REWORK),
     Row("no_pr", FailureClass.RECOVERABLE, "the forge has no pull request for the story", REWORK),
     Row(

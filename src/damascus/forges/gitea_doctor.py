@@ -9,8 +9,11 @@ from typing import Any
 from damascus.domain.check import Check
 from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError
+from damascus.domain.ids import Sha
 from damascus.forges.address import Address
 from damascus.forges.doctor import QUEUE_BRANCH, Patient, wanted_labels, webhook_check, workflow_check, workflow_files
+from damascus.forges.doctor_jobs import jobs_check
+from damascus.forges.gitea_ci import GiteaCi
 from damascus.forges.http import Api
 from damascus.forges.workflows import matches
 
@@ -39,10 +42,16 @@ class GiteaDoctor:
         yield "rights", self.rights
         yield "actions", self.actions
         yield "workflow", lambda: workflow_check(self.patient, self.files, self.folders[0])
+        yield "jobs", lambda: jobs_check(self.patient, self._tip(), GiteaCi(self.patient.api, self.patient.path).ci)
         yield "runner", self.runner
         yield "protection", self.protection
         if self.patient.config.forge.webhook_port:
             yield "webhook", lambda: webhook_check(self.patient, self._deliver)
+
+    def _tip(self) -> Sha | None:
+        branch = self.patient.asked(f"{self.patient.path}/branches/{self.patient.main}") or {}
+        found = str((branch.get("commit") or {}).get("id", ""))
+        return Sha(found) if found else None
 
     # ── who answers, and to whom ──────────────────────────────────────────────────────────────────────
 

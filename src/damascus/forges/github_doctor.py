@@ -7,9 +7,12 @@ from typing import Any
 
 from damascus.domain.check import Check
 from damascus.domain.config import Config
+from damascus.domain.ids import Sha
 from damascus.forges.address import Address
 from damascus.forges.doctor import Patient, webhook_check, workflow_check, workflow_files
+from damascus.forges.doctor_jobs import jobs_check
 from damascus.forges.github_api import GithubApi
+from damascus.forges.github_ci import GithubCi
 
 FOLDER = ".github/workflows"
 PUSH_RULES = {
@@ -34,9 +37,20 @@ class GithubDoctor:
         yield "repository", self.repository
         yield "actions", self.actions
         yield "workflow", lambda: workflow_check(self.patient, workflow_files(self.patient, (FOLDER,)), FOLDER)
+        yield "jobs", lambda: jobs_check(self.patient, self._tip(), GithubCi(self.api).of)
         yield "protection", self.protection
         if self.patient.config.forge.webhook_port:
             yield "webhook", lambda: webhook_check(self.patient, None)
+
+    @property
+    def api(self) -> GithubApi:
+        assert isinstance(self.patient.api, GithubApi)
+        return self.patient.api
+
+    def _tip(self) -> Sha | None:
+        branch = self.patient.asked(f"/branches/{self.patient.main}") or {}
+        found = str((branch.get("commit") or {}).get("sha", ""))
+        return Sha(found) if found else None
 
     def repository(self) -> Check:
         row, url = self.row, self.address.url

@@ -84,6 +84,8 @@ def _why_not(candidate: Candidate, run: TestRun, base: TestRun | None) -> str | 
     reason = why_not_green(replace(candidate, red=told), run, f"the project's suite (`{run.command}`)")
     if reason is None and base is not None and base.counted and not run.counted:
         return f"the project's suite (`{run.command}`) exited 0 but told no count, as it does without the story"
+    if reason is not None and base is not None and base.cases and not run.counted and not run.timed_out:
+        return reason if "left no report" in reason else f"{reason}; its runner left no report"
     return reason
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
-from damascus.stacks.node import WORDS
+from damascus.stacks.node import HEAD as TEST_HEAD
 
 RUNNER = r"""['"](?:node:test|test|vitest|@jest/globals|bun:test|ava|tape|tap|mocha|uvu)['"]"""
 IMPORT = re.compile(
@@ -46,7 +46,7 @@ class NodeLayer:
         return Laid(f"{imports}\n{text}" if imports else text, names)
 
     def first_lines(self, source: str, tests: Collection[str], made: MadeUp) -> Laid | None:
-        heads = list(WORDS.head.finditer(source))
+        heads = list(TEST_HEAD.finditer(source))
         ends = [*(head.start() for head in heads[1:]), len(source)]
         names, pieces, at = [], [], 0
         for head, end in zip(heads, ends, strict=True):

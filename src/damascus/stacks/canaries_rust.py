@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
-from damascus.stacks.rust import WORDS
+from damascus.stacks.rust import HEAD as TEST_HEAD
 
 MODULE = re.compile(r"#\[cfg\(test\)\]\s*(?:pub(?:\([a-z]+\))?\s+)?mod\s+\w+\s*\{")
 INNER = re.compile(r"\s*(?:#!\[|//!|/\*!)")
@@ -22,7 +22,7 @@ class RustLayer:
     endings = (".rs",)
 
     def append(self, source: str, made: MadeUp, style: Style) -> Laid | None:
-        last = max((head["name"] for head in WORDS.head.finditer(source)), default="")
+        last = max((head["name"] for head in TEST_HEAD.finditer(source)), default="")
         modules = list(MODULE.finditer(source))
         if not modules:
             text, names = _tests(made, last, "", style)

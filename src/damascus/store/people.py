@@ -88,7 +88,7 @@ def use_spec(db: Database, project: int, story: str) -> Acted:
         if found is None:
             raise DamascusError(f"{row['story_id']} has no refined spec that waits for your word. See: damascus inbox")
         c.execute(sql("close_issues"), {"item": row["id"], "answer": recovery.USE_SPEC})
-        told = ("spec.approved", {"spec": found["spec"]})
+        told = ("story.spec_approved", {"spec": found["spec"]})
         write_events(c, project, row["id"], (told, _moved(row, row["resume_phase"])))
         return Acted(row["story_id"], row["resume_phase"], was_leased=False)
 
