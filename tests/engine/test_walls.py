@@ -131,7 +131,9 @@ def test_without_walls_the_same_search_finds_it(tmp_path: Path, database_url: st
 def test_whatever_an_agent_locks_nobody_waits(tmp_path: Path, database_url: str, level: Level) -> None:
     """It holds every file that it can open until another story has landed. Set-up is among what both need."""
     confined = walls(level)
-    yard = planted(tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "mkdir -p build && echo made > build/made.txt"\n')
+    yard = planted(
+        tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "mkdir -p build && echo made > build/made.txt"\n'
+    )
     yard.add(story("S-1"), story("S-2"))
     waits = """
 if brief["story_id"] == "S-1":

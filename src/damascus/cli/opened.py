@@ -31,6 +31,12 @@ def opened() -> "tuple[Database, Project]":
     return app.database, project
 
 
+def app_for(story: str) -> "tuple[App, Project]":
+    """As `opened_for`, with the app itself."""
+    app = open_app()
+    return app, of_story(app, open_project(app), story)
+
+
 def opened_for(story: str) -> "tuple[Database, Project]":
     """As `opened`, in the repository that the story belongs to: its files lie with that one."""
     app = open_app()

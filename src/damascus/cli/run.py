@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from damascus.cli import claims
 from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import next_step, say
@@ -144,11 +145,23 @@ def ended(app: "App", project: "Project", worker: "Worker") -> int:
     found = app.database.all("count_by_phase", project=project.row.id)
     counts = {row["phase"]: row["n"] for row in found}
     done, blocked = counts.pop("done", 0), counts.get("blocked", 0)
+    missing = _looked_at_main(app, project, worker)
     rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
-    say(f"{done} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
-    next_step("damascus inbox" if blocked else "damascus status --all")
+    say(f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
+    if missing:
+        say(f"! {claims.told(missing, project.row.main_branch)}.")
+    next_step("damascus inbox" if blocked or missing else "damascus status --all")
     if worker.stop_requests:
         return 130
     if worker.outdated:
         raise DamascusError(worker.outdated)
-    return 1 if blocked else 0
+    return 1 if blocked or missing else 0
+
+
+def _looked_at_main(app: "App", project: "Project", worker: "Worker") -> dict[str, str]:
+    """Done stories that main lacks at this moment; whoever is news gets its question in the inbox."""
+    from damascus.engine.maintenance.landed import check_landed
+
+    for tools in (worker.tools, *worker.others.values()):
+        check_landed(tools)
+    return claims.not_on_main(app, project)

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from damascus.cli.opened import opened_for
+from damascus.cli import claims
+from damascus.cli.opened import app_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table, wrapped
 
@@ -27,18 +28,27 @@ def show(
     from damascus.cli.costs import of_story, story_line
     from damascus.store import spending, views
 
-    db, project = opened_for(story)
+    app, project = app_for(story)
+    db = app.database
     row = views.story_row(db, project.row, story)
     whole = views.whole_row(db, project.row, story)
     steps, issues = views.journal(db, row.id), views.issues(db, row.id)
     spent = spending.of_story(db, row.id)
     came = _returned(project, row, whole, steps)
+    missing = claims.not_on_main(app, project) if row.phase == "done" else {}
     if as_json:
-        more = {"cost": of_story(spent), "dispatches": spent, "returned": came.model_dump() if came else None}
+        more: dict[str, Any] = {
+            "cost": of_story(spent),
+            "dispatches": spent,
+            "returned": came.model_dump() if came else None,
+        }
+        more |= {"on_main": row.story_id not in missing if row.phase == "done" else None}
         print_json({**_published(row, whole, steps, issues), **more})
         return
     say(f"{row.story_id}  {row.title}")
     _say_facts(row, whole, project)
+    if row.story_id in missing:
+        say(f"! {claims.told({row.story_id: missing[row.story_id]}, project.row.main_branch)}")
     if came is not None:
         say(f"  {'returned':<10} {came.summary}")
     say(f"  {'cost':<10} {story_line(spent)}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from damascus.cli import claims
 from damascus.cli.opened import living, open_app, open_project
 from damascus.cli.say import PHASE_COLOURS, compact_json, next_step, say, styled, table
 
@@ -81,6 +82,8 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return
+    if missing := claims.not_on_main(app, project):
+        say(styled(f"! {claims.told(missing, project.row.main_branch)}", "red"))
     for line in _cost(app, project, snapshot):
         say(line)
     say()
@@ -91,7 +94,7 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
         say(("! " if row.phase == "blocked" else "  ") + _coloured(row, line))
     if not everything and (rest := now.rest(snapshot)):
         say(f"  … {rest}: damascus status --all")
-    _say_next(app, snapshot)
+    _say_next(app, snapshot, bool(missing))
 
 
 def _cost(app: "App", project: "Project", snapshot: "Snapshot") -> list[str]:
@@ -106,8 +109,8 @@ def _coloured(row: "StoryRow", line: str) -> str:
     return styled(line, colour) if colour else line
 
 
-def _say_next(app: "App", snapshot: "Snapshot") -> None:
-    if snapshot.count("questions"):
+def _say_next(app: "App", snapshot: "Snapshot", missing: bool) -> None:
+    if snapshot.count("questions") or missing:
         next_step("damascus inbox")
     elif snapshot.count("ready") + snapshot.count("waiting") and not living(app, list(snapshot.workers)):
         next_step("damascus run")
@@ -134,8 +137,10 @@ def _print_json(app: "App", project: "Project") -> None:
     for n, text in enumerate(_items(views.every_row(app.database, project.row))):
         sys.stdout.write(("," if n else "") + "\n  " + text)
     cost = spending.cost(app.database, project.row, views.counts(app.database, project.row, midnight()))
+    missing = claims.not_on_main(app, project)
     alive = [worker_info(worker) for worker in living(app, views.workers(app.database, project.row))]
-    sys.stdout.write(f'\n], "cost": {compact_json(cost.published())}, "workers": {compact_json(alive)}}}\n')
+    rest = {"cost": cost.published(), "workers": alive, "not_on_main": missing}
+    sys.stdout.write("\n]" + "".join(f', "{key}": {compact_json(value)}' for key, value in rest.items()) + "}\n")
 
 
 def worker_info(worker: "Worker") -> dict[str, Any]:

@@ -343,16 +343,17 @@ class Mirror:
     # ── the same change under another id ──────────────────────────────────────────────────────────
 
     def patch_id(self, commit: Sha) -> str | None:
-        return next(iter(self._patch_ids("-1", commit)), None)
+        return next(iter(patch_ids(self.git, "-1", commit)), None)
 
     def reachable_patch_ids(self, tip: Sha, since: Sha | None) -> dict[str, Sha]:
-        return self._patch_ids(tip, *([f"^{since}"] if since else []))
+        return patch_ids(self.git, tip, *([f"^{since}"] if since else []))
 
-    def _patch_ids(self, *revisions: str) -> dict[str, Sha]:
-        plain = ("--no-merges", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index", "--no-color")
-        patches = self.git.run("log", "-p", "--format=commit %H", *plain, *revisions).raw
-        lines = self.git.run("patch-id", "--stable", data=patches).text.splitlines()
-        return {patch: Sha(commit) for patch, commit in (line.split(" ") for line in lines)}
+
+def patch_ids(git: Git, *revisions: str) -> dict[str, Sha]:
+    plain = ("--no-merges", "--no-ext-diff", "--no-textconv", "--no-renames", "--full-index", "--no-color")
+    patches = git.run("log", "-p", "--format=commit %H", *plain, *revisions).raw
+    lines = git.run("patch-id", "--stable", data=patches).text.splitlines()
+    return {patch: Sha(commit) for patch, commit in (line.split(" ") for line in lines)}
 
 
 def _remove_orphaned_lock(git_dir: Path, stderr: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 from damascus.domain.ids import Sha, short
+from damascus.engine.on_main import Main
 from damascus.engine.tools import Tools
 from damascus.store.db import Connection, sql
 from damascus.store.journal import write_events
@@ -12,27 +13,28 @@ REVERT = re.compile(r"This reverts commit ([0-9a-f]{40})")
 
 def check_landed(tools: Tools) -> list[str]:
     """The stories for which an alarm was raised now."""
-    done = tools.db.all("done_stories", repo=tools.project.repo_id)  # before main: who lands meanwhile is no alarm
-    tip = tools.forge.main_tip()
-    reverted = _reverts(tools, tip)
+    main = main_of(tools)
+    known, found = main.look()
+    reverts = _reverts(tools, Sha(found.tip))
+    rows = tools.db.all("done_stories", repo=tools.project.repo_id, names=list(found.missing), commits=sorted(reverts))
     alarmed = []
-    for row in done:
-        commit = Sha(row["merged_commit"])
-        if commit in reverted and not row["reverted"]:
-            _report(tools, row["id"], "story.reverted", f"{row['story_id']} ({short(commit)}) was reverted", ask=False)
-        if not row["alarmed"] and not _is_there(tools, commit, tip):
-            text = f"{row['story_id']} is done, but its commit {short(commit)} is not on {tools.target}. Look at main."
-            _report(tools, row["id"], "story.not_on_main", text, ask=True)
-            alarmed.append(row["story_id"])
+    for row in rows:
+        commit, name = Sha(row["merged_commit"]), row["story_id"]
+        if commit in reverts and not row["reverted"]:
+            _report(tools, row["id"], "story.reverted", f"{name} ({short(commit)}) was reverted", ask=False)
+        if name in found.missing and not (row["alarmed"] and name in known.missing):
+            text = f"{name} is done, but its commit {short(commit)} is not on {tools.target}. Look at main."
+            _report(tools, row["id"], "story.not_on_main", text, ask=not row["asked"])
+            alarmed.append(name)
+    if found != known:
+        main.note(found)
     return alarmed
 
 
-def _is_there(tools: Tools, commit: Sha, tip: Sha) -> bool:
-    """Reachable, or (after a squash or rebase by a person) there by the same patch."""
-    if tools.mirror.is_ancestor(commit, tip):
-        return True
-    patch = tools.mirror.patch_id(commit)
-    return patch is not None and patch in tools.mirror.reachable_patch_ids(tip, None)
+def main_of(tools: Tools) -> Main:
+    """Main as the forge has it at this moment; the mirror has its commits then."""
+    mirror, tip = tools.mirror, tools.forge.main_tip
+    return Main(tools.db, tools.project, tools.folder, mirror.git, lambda: mirror, tip)
 
 
 def _reverts(tools: Tools, tip: Sha) -> set[str]:

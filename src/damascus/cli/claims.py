@@ -1,0 +1,44 @@
+"""What may be said about main: asked of git at this moment (engine/on_main.py), never of a row alone."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from damascus.app import App, Project
+
+NAMED = 10
+
+
+def not_on_main(app: "App", project: "Project") -> dict[str, str]:
+    """The project's done stories that main lacks, each with its commit; of the repositories that this host has."""
+    missing: dict[str, str] = {}
+    for one in app.repositories(project):
+        missing |= _missing(app, one)
+    return missing
+
+
+def _missing(app: "App", project: "Project") -> dict[str, str]:
+    """Main of the user's own repository; of a forge as it was when we last looked, which `run` does."""
+    from damascus.domain.ids import Sha
+    from damascus.engine.on_main import Main
+
+    branch = project.row.main_branch
+    if project.here is not None and project.config.forge.kind == "local":
+        here = project.here
+        return Main(
+            app.database, project.row, project.folder, here.git, lambda: project.mirror, lambda: here.tip(branch)
+        ).missing()
+    mirror = project.mirror
+    if mirror.main(branch) is None:
+        return {}
+    return Main(
+        app.database, project.row, project.folder, mirror.git, lambda: mirror, lambda: Sha(mirror.main(branch) or "")
+    ).missing()
+
+
+def told(missing: dict[str, str], branch: str) -> str:
+    """`2 done but not on main: S-1 (3f2a91c), S-2 (9b1c0de)`"""
+    from damascus.domain.ids import short
+
+    named = ", ".join(f"{name} ({short(commit)})" for name, commit in sorted(missing.items())[:NAMED])
+    more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
+    return f"{len(missing)} done but not on {branch}: {named}{more}"
