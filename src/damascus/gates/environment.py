@@ -48,7 +48,7 @@ class Place:
         return self.root / "report.xml"
 
     def make(self) -> None:
-        self.root.mkdir(parents=True)
+        self.root.mkdir(mode=0o700, parents=True)
         for folder in (self.tree, self.home, self.temporary):
             folder.mkdir()
 
