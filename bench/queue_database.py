@@ -38,8 +38,9 @@ def server() -> Iterator[EmbeddedServer]:
 def queue(on: EmbeddedServer, rows: int) -> Iterator[tuple[Database, ProjectRow]]:
     """A fresh database with this many ready stories, each with a file of its own."""
     name = f"bench_{uuid4().hex[:8]}"
-    admin = Database(on.url())
-    admin.connection().execute(f"CREATE DATABASE {name}".encode())
+    admin = Database(on.admin_url())
+    for statement in (f"CREATE DATABASE {name} OWNER damascus", "GRANT pg_checkpoint TO damascus"):
+        admin.connection().execute(statement.encode())
     db = Database(on.url().replace("/damascus?", f"/{name}?"))
     try:
         migrate(db)

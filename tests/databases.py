@@ -102,7 +102,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _make_template(server: EmbeddedServer) -> None:
-    _admin(server, *SETTINGS, f"CREATE DATABASE {TEMPLATE}")
+    _admin(server, *SETTINGS, f"CREATE DATABASE {TEMPLATE} OWNER damascus")
     db = Database(url_of(server, TEMPLATE))
     migrate(db)
     db.close()
@@ -113,7 +113,7 @@ def url_of(server: EmbeddedServer, name: str) -> str:
 
 
 def _admin(server: EmbeddedServer, *statements: str) -> None:
-    with psycopg.connect(server.url(), autocommit=True) as connection:
+    with psycopg.connect(server.admin_url(), autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement.encode())
 
@@ -122,7 +122,7 @@ def _admin(server: EmbeddedServer, *statements: str) -> None:
 def fresh_database() -> Iterator[str]:
     """The address of a migrated database that nobody else uses; dropped afterwards."""
     server, name = shared_server(), f"test_{uuid4().hex[:16]}"
-    _admin(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+    _admin(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} OWNER damascus")
     yield url_of(server, name)
     _admin(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
@@ -131,6 +131,6 @@ def fresh_database() -> Iterator[str]:
 def empty_database() -> Iterator[str]:
     """The address of a database without any schema."""
     server, name = shared_server(), f"empty_{uuid4().hex[:16]}"
-    _admin(server, f"CREATE DATABASE {name}")
+    _admin(server, f"CREATE DATABASE {name} OWNER damascus")
     yield url_of(server, name)
     _admin(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")

@@ -12,6 +12,7 @@ from uuid import uuid4
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.scope import SETTINGS_FILE
 from damascus.settings import Identity, Settings, glance, read_settings
+from damascus.system import modes
 
 if TYPE_CHECKING:
     from damascus.domain.config import Config
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 COPY = "copy"
 """Where `[workspace] copy` finds its files on a host that has no folder of the repository."""
+
+OURS = ("projects", "workers", "seen", "logs", "ports")
+"""What lies in the data folder beside PostgreSQL's and the gateway's."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,7 @@ class App:
             db = Database(self.server.url(), start=self.server.ensure_running)
         self._refuse_old_server(db)
         migrate(db)
+        modes.close(self.home, OURS)
         return db
 
     def _refuse_old_server(self, db: "Database") -> None:

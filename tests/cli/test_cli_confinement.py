@@ -1,5 +1,10 @@
 """Where nothing can be confined: refused when a person asked for walls, else said in plain sight."""
 
+import os
+import stat
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
 
 from damascus.system.sandbox import Level
@@ -51,3 +56,38 @@ def test_a_run_and_its_receipt_say_how_it_was_confined(level: Level, yard: Yard,
     assert set(receipt["confinement"].values()) == {level.value}
     told = [name for name in receipt["unverified"] if name.startswith("confinement")]
     assert bool(told) == (level is Level.UNCONFINED)
+
+
+SET_UID = (
+    HONEST
+    + """
+import shutil
+def tried(work):
+    try:
+        work()
+    except OSError:
+        pass
+shutil.copyfile("/bin/sh", "shell")
+shutil.copyfile("/bin/sh", os.environ["HOME"] + "/shell")
+for left in ("shell", os.environ["HOME"] + "/shell"):
+    tried(lambda: os.chmod(left, 0o6755))
+os.mkdir("ignored")
+tried(lambda: os.chmod("ignored", 0o3777))
+"""
+)
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize("level", list(Level))
+def test_nothing_that_an_agent_leaves_lends_its_rights(level: Level, yard: Yard, cli: Cli) -> None:
+    need(level)
+    yard.add(story("S-1"))
+    with as_if_here(level) if level is not Level.BUBBLEWRAP else nullcontext():
+        cli("run", "--until-idle", "--agent", "command", "--agent-command", yard.agent(SET_UID))
+    home = yard.folder / "home"
+    below = [Path(top, name) for top, folders, files in os.walk(home) for name in folders + files]
+    assert any(path.name == "shell" for path in below)
+    lending = [str(path) for path in below if not path.is_symlink() and path.lstat().st_mode & 0o6000]
+    assert lending == []
+    ours = {path.name: stat.S_IMODE(path.stat().st_mode) for path in home.iterdir() if path.is_dir()}
+    assert ours and set(ours.values()) == {0o700}, ours

@@ -118,8 +118,6 @@ ATTEMPTS = (
         PSQL,
         lambda arena: (arena.user / "escaped").exists(),
         language="python",
-        landlock=NEVER,
-        spares_root=True,
         control="nobody",
     ),
 )

@@ -85,12 +85,13 @@ def psql(context: typer.Context) -> None:
     \b
     Example:  damascus db psql -c 'SELECT story_id, phase FROM work_items'
     """
-    ours = open_app()
+    ours, environ = open_app(), dict(os.environ)
     if ours.server is not None:
         ours.server.ensure_running()
+        environ.pop("PGPASSWORD", None)  # it would come before the file that the address names
         program, url = str(ours.server.bin("psql")), ours.server.url()
     else:
         program, url = shutil.which("psql") or "", ours.environ["DAMASCUS_DATABASE_URL"]
     if not program:
         raise DamascusError("there is no psql on this machine's PATH. Install PostgreSQL's client programs.")
-    os.execv(program, ["psql", url, *context.args])
+    os.execve(program, ["psql", url, *context.args], environ)

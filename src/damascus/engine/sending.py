@@ -20,6 +20,7 @@ from damascus.engine.spending import Purse
 from damascus.engine.tools import nothing
 from damascus.git.workspaces import Workspace
 from damascus.store.spending import Dispatch
+from damascus.system import modes
 from damascus.system.checkouts import checkout_environment
 from damascus.writes.inbox import TIME_LIMIT as PERSON_TAKES
 from damascus.writes.pipeline import Pipeline
@@ -68,6 +69,8 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
     finally:
         run.tell = nothing
         shutil.rmtree(private, ignore_errors=True)
+        for left in (workspace.path, run.tools.folder / "homes" / run.item.story_id):
+            modes.strip(left)
     purse.latest = partial(overseer.usage, done)
     telling.finish()
     seen = overseer.seen

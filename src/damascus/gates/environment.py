@@ -64,7 +64,7 @@ class Place:
         return self.reports / PYTEST_FILE
 
     def make(self) -> None:
-        self.root.mkdir(parents=True)
+        self.root.mkdir(mode=0o700, parents=True)
         for folder in (self.tree, self.home, self.temporary, self.reports):
             folder.mkdir()
 

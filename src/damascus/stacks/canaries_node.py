@@ -5,7 +5,6 @@ from collections.abc import Collection
 
 from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
-from damascus.stacks.node import HEAD as TEST_HEAD
 
 RUNNER = r"""['"](?:node:test|test|vitest|@jest/globals|bun:test|ava|tape|tap|mocha|uvu)['"]"""
 IMPORT = re.compile(
@@ -21,6 +20,10 @@ USED = re.compile(r"(?<![\w.$])(it|test)(?=[ \t]*\()")
 CALLBACK = re.compile(r"(?:=>|\bfunction\b[ \t]*[\w$]*[ \t]*\([^)\n]{0,300}\))[ \t]*\{")
 
 ASSERTS = re.compile(r"(?<![\w.$])(?:assert(?:\.(?:ok|equal|strictEqual|deepEqual|deepStrictEqual))?|expect)\(")
+TEST_HEAD = re.compile(
+    r"(?<![\w.])[xf]?(?:it|test)(?:\.\w{1,50}){0,3}\(\s{0,100}"
+    r"""(?P<quote>['"`])(?P<name>(?:\\.|(?!(?P=quote))[^\\\n]){1,300})(?P=quote)"""
+)
 
 
 class NodeLayer:

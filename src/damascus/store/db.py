@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
@@ -98,6 +99,7 @@ class Database:
             self.url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="damascus",
             keepalives_idle=20, keepalives_interval=5, keepalives_count=4, tcp_user_timeout=60_000,
             options="-c lock_timeout=30s -c idle_in_transaction_session_timeout=60s -c timezone=UTC",
+            password=_password(self.url),
         )  # fmt: skip
         connection.prepare_threshold = 3
         return connection
@@ -124,6 +126,19 @@ class Database:
             for connection in self._all:
                 connection.close()
             self._all = []
+
+
+def _password(url: str) -> str | None:
+    """Of the file that our own server's address names: for libpq a PGPASSWORD of the user's would come first."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    from damascus.store.pgaccess import password
+
+    try:
+        file = conninfo_to_dict(url).get("passfile")
+        return password(Path(str(file))) if file else None
+    except (psycopg.Error, OSError):
+        return None
 
 
 def unreachable(url: str, err: Exception) -> str:

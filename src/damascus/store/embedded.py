@@ -15,13 +15,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import quote_from_bytes
 
 from damascus.domain.errors import DamascusError
+from damascus.store.pgaccess import ADMIN, NAME, Access
 from damascus.store.pgbinaries import STATE_FOLDER, bin_folder, running_as, server_account, server_programs
 from damascus.store.pgplace import CURE, PATIENCE, PORT, SOCKET, Place, try_lock, until
 from damascus.store.pgprocess import recorded_pid, recorded_ready, servers_in, signal_server, works_in
-from damascus.store.pgstart import NAME, Launch
+from damascus.store.pgstart import Launch
 
 How = Literal["attached", "started", "created"]
 
@@ -65,10 +65,17 @@ class EmbeddedServer:
     def place(self) -> Place:
         return Place(self.home)
 
+    @property
+    def access(self) -> Access:
+        return Access(self.place)
+
     def url(self) -> str:
-        """For psycopg and psql alike; every part is said, so no PGPORT or PGUSER of the user's changes it."""
-        host = quote_from_bytes(os.fsencode(self.place.sockets), safe="")
-        return f"postgresql://{NAME}@/{NAME}?host={host}&port={PORT}"
+        """As the role that owns our database. The address holds no password: it names the file."""
+        return self.access.url(NAME)
+
+    def admin_url(self) -> str:
+        """As the superuser, for what no command of ours does."""
+        return self.access.url(ADMIN)
 
     def bin(self, tool: str) -> Path:
         program = bin_folder() / tool
@@ -80,7 +87,7 @@ class EmbeddedServer:
         """Attach to the server or start it; the first time make the cluster and its database."""
         began = time.monotonic()
         with self._trouble_told():
-            how: How = "attached" if self._answers() else self._start_once()
+            how: How = "attached" if self._answers() and self.access.settled() else self._start_settled()
             self.place.cap_log()
             return Started(how, time.monotonic() - began, self._version() or "")
 
@@ -132,8 +139,17 @@ class EmbeddedServer:
             return (self.place.folder / "version").read_text()
         return None
 
-    def _start_once(self) -> How:
+    def _start_settled(self) -> How:
+        """A server of an older release may still be at work, and trusts whoever comes: it is stopped first, once."""
         self.place.make()
+        if not self._answers():
+            return self._start_once()
+        with self.place.switching():
+            if not self.access.settled() and self._answers():
+                self._stop_server(signal.SIGINT)
+            return "attached" if self._answers() else self._start_once()
+
+    def _start_once(self) -> How:
         with self.place.alive_file() as alive:
             # Another starter, or a server that goes down or recovers, holds `alive`: wait for either end of it.
             if not until(lambda: self._answers() or try_lock(alive)):
@@ -153,6 +169,8 @@ class EmbeddedServer:
         launch.refuse_other_major()
         self._refuse_survivors()
         place.remove_remains()
+        if not self.access.settled():
+            launch.settle(place.data)
         place.make_sockets(account)
         (place.folder / "version").write_text(launch.programs.version)
         self._wait_until_ready(launch.spawn())

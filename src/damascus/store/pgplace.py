@@ -1,9 +1,9 @@
 """Where an embedded server lives, and the proofs that the place is ours and free.
 
 Below `$DAMASCUS_HOME/postgres`: `data` the cluster, `log`, `run` the socket (in /tmp if its path would be too long),
-`version` of the running server, and `alive`: locked by whoever starts the server and, inherited, by every process of
-it for as long as it lives. So only one process starts at a time, and whoever gets the lock has the proof, without
-asking any PID, that no server of ours is left.
+`version` of the running server, `password` and `admin-password` (pgaccess), and `alive`: locked by whoever starts the
+server and, inherited, by every process of it for as long as it lives. So only one process starts at a time, and whoever
+gets the lock has the proof, without asking any PID, that no server of ours is left.
 """
 
 import fcntl
@@ -113,6 +113,16 @@ class Place:
             yield alive
         finally:
             os.close(alive)  # never LOCK_UN: that would take it from the server, too
+
+    @contextmanager
+    def switching(self) -> Iterator[None]:
+        """One at a time brings a server of an older release up to date."""
+        handle = os.open(self.folder / "switching", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
 
 
 def try_lock(handle: int) -> bool:

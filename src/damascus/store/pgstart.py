@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError
+from damascus.store.pgaccess import ADMIN, NAME, Access, sync
 from damascus.store.pgbinaries import Account, Programs, running_as
 from damascus.store.pgplace import CURE, PATIENCE, PORT, Place
-
-NAME = "damascus"  # of the database and of its owner
 
 # Ours whatever postgresql.conf says: nobody else connects, and nothing committed is lost.
 HELD = {"listen_addresses": "", "port": PORT, "unix_socket_permissions": "0700", "fsync": "on"}
@@ -27,8 +26,8 @@ TUNABLE = {
     "log_timezone": "UTC",
 }
 CLUSTER = [
-    f"--username={NAME}",
-    "--auth=trust",  # the socket's folder is closed to everybody else
+    f"--username={ADMIN}",
+    "--auth=reject",  # until it has passwords (pgaccess)
     "--encoding=UTF8",
     "--locale=C",
     "--locale-provider=builtin",
@@ -59,8 +58,25 @@ class Launch:
         written = [f"--set={key}={value}" for key, value in settings.items()]
         self._build(aside, ["initdb", "-D", where, *CLUSTER, *written])
         self._build(aside, ["postgres", "--single", "-D", where, "template1"], f"CREATE DATABASE {NAME};\n")
+        self.settle(aside)
         aside.rename(self.place.data)
-        _sync(self.place.folder)
+        sync(self.place.folder)
+
+    def settle(self, cluster: Path) -> None:
+        """Roles and passwords, then the rule that asks for them. Killed in between, the next start does it again."""
+        access = Access(self.place)
+        single = [
+            "postgres",
+            "--single",
+            "-j",
+            "-D",
+            self._path_of(cluster),
+            "-c",
+            "log_min_error_statement=panic",
+            NAME,
+        ]
+        self._build(cluster, single, access.statement())
+        access.write_rules(cluster, self.account)
 
     def spawn(self) -> subprocess.Popen[bytes]:
         log = os.open(self.place.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -91,9 +107,11 @@ class Launch:
 
     def _server_command(self) -> list[str]:
         place = self.place
+        where = self._path_of(place.data)
         settings = {**HELD, "cluster_name": place.mark, "unix_socket_directories": place.sockets_for_server}
+        settings |= {"hba_file": f"{where}/pg_hba.conf"}
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
-        return [str(self.programs.folder / "postgres"), "-D", self._path_of(place.data), *words]
+        return [str(self.programs.folder / "postgres"), "-D", where, *words]
 
     def _build(self, aside: Path, command: list[str], text: str = "") -> None:
         done = subprocess.run(
@@ -107,17 +125,8 @@ class Launch:
         )
         if done.returncode != 0 or b"ERROR:" in done.stderr:  # --single ends with 0 after a failed statement
             reason = " ".join(done.stderr.decode(errors="replace").split())[-500:]
-            raise DamascusError(f"PostgreSQL could not make its cluster in {self.place.data}: {reason}. {CURE}")
+            raise DamascusError(f"PostgreSQL could not set up its cluster in {self.place.data}: {reason}. {CURE}")
 
     def _path_of(self, folder: Path) -> str:
         """`folder` is its working folder; by this name root's chosen account needs no right on any parent."""
         return "/proc/self/cwd" if self.account and Path("/proc/self/cwd").exists() else str(folder)
-
-
-def _sync(folder: Path) -> None:
-    """A rename is lost in a power cut until its folder is on disk, and with it all that was committed since."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,8 +1,8 @@
 """Landlock: the kernel's own confinement, put on by a process before it becomes the command. Standard library only.
 
 Weaker than namespaces: it knows files, TCP ports, signals and abstract sockets, and nothing of addresses, of sockets
-that are files, of a file's mode, owner and times (docs/sandbox.md); what else it does not know is refused by the filter of
-system calls. It needs no privilege and no user namespace.
+that are files, of a file's mode, owner and times (docs/sandbox.md); what else it does not know is refused by the
+filter of system calls. It needs no privilege and no user namespace.
 """
 
 import os
