@@ -176,7 +176,8 @@ def test_who_has_no_place_looks_for_one_by_itself(tmp_path: Path, database_url: 
         eventually(
             lambda: (
                 yard.query(
-                    "UPDATE work_items SET not_before = now() WHERE story_id = 'one' AND wait_kind = 'landing' RETURNING 1"
+                    "UPDATE work_items SET not_before = now() WHERE story_id = 'one' AND wait_kind = 'landing'"
+                    " RETURNING 1"
                 )
                 or yard.item("one")["phase"] == "done"
             ),

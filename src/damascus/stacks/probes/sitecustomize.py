@@ -1,9 +1,9 @@
 """Loaded by every Python of a judged command: tells which test runs which line of the project, and what comes back.
 
 It needs nothing but the standard library of Python 3.8 and later. It lies in a folder outside of the checkout and
-reads there where that is. One file for each process, written at once: a killed child loses nothing. A test is known by the
-variable that pytest sets, which children inherit; unittest's by its first argument. Code that claims to come from a
-file of the project is compared with what that file compiles to; what differs is not counted.
+reads there where that is. One file for each process, written at once: a killed child loses nothing. A test is known
+by the variable that pytest sets, which children inherit; unittest's by its first argument. Code that claims to come
+from a file of the project is compared with what that file compiles to; what differs is not counted.
 """
 
 import os
