@@ -53,7 +53,7 @@ def project(tmp_path: Path, database_url: str) -> Yard:
     return Yard(tmp_path, database_url, files=FILES, config=settings)
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_refactor_that_breaks_its_own_suite_does_not_land(tmp_path: Path, database_url: str) -> None:
     yard = project(tmp_path, database_url)
     yard.add(story("swap", kind="refactor", scope=["src/sizes/__init__.py"], command=SUITE), budget=1)
@@ -63,7 +63,7 @@ def test_a_refactor_that_breaks_its_own_suite_does_not_land(tmp_path: Path, data
     assert yard.on_main("src/sizes/__init__.py") == SIZES.strip()
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_correct_feature_lands(tmp_path: Path, database_url: str) -> None:
     yard = project(tmp_path, database_url)
     yard.add(story("mega", scope=["src/sizes/__init__.py", "tests/test_mega.py"], command=SUITE), budget=1)
@@ -72,7 +72,7 @@ def test_a_correct_feature_lands(tmp_path: Path, database_url: str) -> None:
     assert "mega" in (yard.on_main("src/sizes/__init__.py") or "")
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_copy_of_the_project_is_a_question_and_costs_nothing(tmp_path: Path, database_url: str) -> None:
     copies = f"{PYTHON} -m venv --without-pip .venv && cp -r src/sizes {SITE}"
     settings = f"{CONFIG}[workspace]\nsetup = '''{copies}'''\n"

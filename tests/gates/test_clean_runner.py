@@ -123,7 +123,7 @@ def test_the_home_of_set_up_is_readable_at_one_place(tmp_path: Path) -> None:
     (home / "tool").write_text("#!/bin/sh\necho hi\n")
     (home / "tool").chmod(0o755)
     level = Level(judging.runner.confinement)
-    seen = seats_at(level, tmp_path, home).inside(home)
+    seen = seats_at(level, tmp_path / "c", home).inside(home)
     assert judging.run(f"{seen}/tool").exit_code == (0 if level is Level.UNCONFINED else 127)
     judging.runner = CleanRunner(judging.mirror, tmp_path / "c", home_of=lambda _: home)
     assert judging.run(f"{seen}/tool").green

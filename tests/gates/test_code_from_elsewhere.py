@@ -72,7 +72,7 @@ def project(folder: Path, level: Level, setup: str, top: str = "src/") -> SetUpP
     return SetUpProject(folder, files, setup, need(level))
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @LEVELS
 def test_an_editable_install_means_the_candidate(tmp_path: Path, level: Level) -> None:
     tried = project(tmp_path, level, RECORDED)
@@ -80,7 +80,7 @@ def test_an_editable_install_means_the_candidate(tmp_path: Path, level: Level) -
     assert tried.told(ASK, {"src/sizes/__init__.py": KIBI}) == "1024"
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @pytest.mark.parametrize("top", ["src/", ""])
 def test_so_does_a_real_one_with_its_scripts(tmp_path: Path, top: str) -> None:
     tried = project(tmp_path, Level.BUBBLEWRAP, f"{PIP} -e .", top)
@@ -88,7 +88,7 @@ def test_so_does_a_real_one_with_its_scripts(tmp_path: Path, top: str) -> None:
     assert tried.told(ask, {f"{top}sizes/__init__.py": KIBI}).split() == ["1024"] * 3
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @LEVELS
 def test_a_link_to_an_absolute_path_means_the_candidate(tmp_path: Path, level: Level) -> None:
     tried = project(tmp_path, level, "mkdir lib && ln -s $PWD/src/sizes lib/sizes && ln -s $PWD lib/top")
@@ -96,7 +96,7 @@ def test_a_link_to_an_absolute_path_means_the_candidate(tmp_path: Path, level: L
     assert "1024" in tried.told("cat lib/top/src/sizes/__init__.py", {"src/sizes/__init__.py": KIBI})
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_no_source_of_the_template_is_there(tmp_path: Path) -> None:
     """Neither for a command nor on the disk: a path that leads there leads nowhere."""
     tried = project(tmp_path, Level.BUBBLEWRAP, f"{RECORDED} && echo fetched > $HOME/package")
@@ -105,7 +105,7 @@ def test_no_source_of_the_template_is_there(tmp_path: Path) -> None:
     assert not list((tmp_path / "setup").rglob("sizes"))
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_the_control_shows_the_lie(tmp_path: Path) -> None:
     """A copy of what was made elsewhere, without one path for all: the template's code answers."""
     template, copy = tmp_path / "template", tmp_path / "copy"

@@ -32,7 +32,7 @@ def node_project(folder: Path, level: Level, manifest: str, setup: str) -> SetUp
     return SetUpProject(folder, {**files, ".gitignore": "node_modules/\n"}, setup, need(level))
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @with_program("node", "npm")
 @LEVELS
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_linked_package_is_the_candidates(tmp_path: Path, level: Level, manife
     assert tried.told(ASK_JS) == "1000"
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_copied_package_is_refused(tmp_path: Path) -> None:
     tried = node_project(
         tmp_path, Level.BUBBLEWRAP, '"license": "MIT"', "mkdir node_modules && cp -r unit node_modules"
@@ -93,7 +93,7 @@ with zipfile.ZipFile(f"{folder}/v1.0.0.zip", "w") as packed:
 """
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @with_program("go")
 @LEVELS
 def test_a_replaced_module_is_the_candidates(tmp_path: Path, level: Level) -> None:
@@ -102,7 +102,7 @@ def test_a_replaced_module_is_the_candidates(tmp_path: Path, level: Level) -> No
     assert "1024" in tried.told("cat $(grep unit .used)/*.go", {"unit/unit.go": KIBI_GO})
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @with_program("go")
 @LEVELS
 def test_modules_that_set_up_fetched_are_found(tmp_path: Path, level: Level) -> None:
@@ -116,7 +116,7 @@ def test_modules_that_set_up_fetched_are_found(tmp_path: Path, level: Level) -> 
     assert "1024" in tried.told(USED % "far")
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @with_program("go")
 def test_a_vendored_copy_of_a_module_of_ours_is_refused(tmp_path: Path) -> None:
     tried = SetUpProject(tmp_path, GO, f"{OFFLINE}; unset GOFLAGS; go mod vendor", need(Level.BUBBLEWRAP))
@@ -136,7 +136,7 @@ RUST = {
 KIBI_RS = RUST["unit/src/lib.rs"].replace("1000", "1024")
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @with_program("cargo", "rustc")
 @LEVELS
 def test_a_path_dependency_is_the_candidates_and_no_build_is_left(tmp_path: Path, level: Level) -> None:

@@ -54,7 +54,7 @@ def direct(url: str, editable: bool) -> str:
     )
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @pytest.mark.parametrize(
     ("made", "where"),
     [
@@ -84,7 +84,7 @@ def test_copies_and_builds_are_found_by_name(tmp_path: Path, made: Mapping[str, 
     assert found(tmp_path, made, base) == [where]
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 @pytest.mark.parametrize(
     "made",
     [
@@ -106,13 +106,13 @@ def test_honest_products_are_not(tmp_path: Path, made: Mapping[str, Content]) ->
     assert found(tmp_path, made, base) == []
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_program_of_others_is_no_build_where_nothing_is_compiled(tmp_path: Path) -> None:
     plain = {path: text for path, text in BASE.items() if not path.endswith((".go", "go.mod"))}
     assert found(tmp_path, {"bin/tool": ELF}, plain) == []
 
 
-@pytest.mark.req("D7", "F7")
+@pytest.mark.req("D7")
 def test_a_copy_below_home_is_found(tmp_path: Path) -> None:
     assert found(tmp_path, {"copy/src/sizes/__init__.py": CODE}, home=True) == ["$HOME/copy/src/sizes/__init__.py"]
 

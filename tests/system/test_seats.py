@@ -18,7 +18,7 @@ def said(cage: Cage, cwd: Path, command: str, log: Path) -> str:
     return done.tail
 
 
-@pytest.mark.req("F7")
+@pytest.mark.req("W9")
 def test_two_checkouts_have_one_path_and_no_other(tmp_path: Path) -> None:
     level, told = need(Level.BUBBLEWRAP), []
     for name in ("one", "two"):
@@ -33,7 +33,7 @@ def test_two_checkouts_have_one_path_and_no_other(tmp_path: Path) -> None:
     assert told == [f"{where}{where}one", f"{where}{where}two"]
 
 
-@pytest.mark.req("F7")
+@pytest.mark.req("W9")
 def test_a_seat_is_read_only_where_its_folder_is(tmp_path: Path) -> None:
     level, (tree, home, own) = need(Level.BUBBLEWRAP), (tmp_path / name for name in ("tree", "home", "own"))
     for folder in (tree, home, own):
@@ -48,7 +48,7 @@ def test_a_seat_is_read_only_where_its_folder_is(tmp_path: Path) -> None:
     assert (tree / "file").read_text() == "tree" and (home / "file").read_text() == "home"
 
 
-@pytest.mark.req("F7")
+@pytest.mark.req("W9")
 def test_what_is_shown_at_a_seat_already_stops_everything(tmp_path: Path) -> None:
     level = need(Level.BUBBLEWRAP)
     inner = tmp_path / "seat" / "below"
@@ -61,14 +61,14 @@ def test_what_is_shown_at_a_seat_already_stops_everything(tmp_path: Path) -> Non
             cage.enclose(["/bin/true"], tree, {})
 
 
-@pytest.mark.req("F7")
+@pytest.mark.req("W9")
 @pytest.mark.parametrize("level", [Level.LANDLOCK, Level.UNCONFINED])
 def test_without_mounts_nothing_is_moved(tmp_path: Path, level: Level) -> None:
     assert seats_at(level, tmp_path, tmp_path / "home") == Seats()
     assert Seats().inside(tmp_path) == str(tmp_path) == Seats().outside(str(tmp_path))
 
 
-@pytest.mark.req("F7")
+@pytest.mark.req("W9")
 def test_paths_are_translated_by_whole_names(tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     here = Seats((Seat(tree, seats.CHECKOUT),))

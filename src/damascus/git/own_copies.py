@@ -73,7 +73,7 @@ def _packed(ours: Sources, path: Path, name: str) -> Own | None:
         with zipfile.ZipFile(path) as archive:
             kept = (ours.checksums.get((each.file_size, each.CRC)) for each in archive.infolist())
             found = next((source for source in kept if source), None)
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+    except (OSError, zipfile.BadZipFile, ValueError):
         return None
     return Own(name, f"an archive with a copy of {found}", EDITABLE) if found else None
 
