@@ -26,6 +26,7 @@ from damascus.gates.canary_places import (
     own_tests_failing,
     selects_by_name,
     stops_early,
+    to_the_end,
     together,
 )
 from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, turned
@@ -158,7 +159,7 @@ class Canary:
 
     def _run(self, ground: Ground, tree: Sha, laying: Laying, label: str) -> TestRun:
         """Its log is for people: whoever reads it learns what our tests look like."""
-        wanted = job(ground.candidate, tree, ground.command, label)
+        wanted = job(ground.candidate, tree, to_the_end(ground.command), label)
         log = ground.candidate.private_logs / f"{label}.log"
         return self._runner.run(replace(wanted, files=laying.files, fresh=True, log=log))
 
@@ -192,7 +193,7 @@ def suite_command(candidate: Candidate) -> str | None:
 def _among(ground: Ground, files: list[str]) -> Laying:
     """Beside them only where the command does not name the files themselves; one alone where the first one ends all."""
     asked = named_paths(ground.command)
-    open_ones = [path for path in files if path not in asked]
+    open_ones = [path for path in files if path not in asked and not path.endswith(".rs")]  # a binary of its own there
     nearby = beside(ground, open_ones) if open_ones else Laying()
     if ground.stops and nearby:
         return nearby

@@ -21,8 +21,34 @@ from damascus.stacks.made_up import MadeUp
 MOST_FILES = 20
 BY_NAME = re.compile(
     r"::\w|(?<!\S)(?:-k|-t|-g|-run|--run|--grep|--testNamePattern|--test-name-pattern)(?:[ =]|$)"
-    r"|\bcargo (?:test|t)\b(?: -\S+| --\w+ \S+)* +(?!-)\w|-m unittest(?: -\S+)* +\w+(?:\.\w+){1,}"
+    r"|-m unittest(?: -\S+)* +\w+(?:\.\w+){1,}"
 )
+CARGO = re.compile(r"\bcargo (?:test|t)\b([^;&|\n]*)")
+CARGO_VALUES = frozenset(
+    [
+        "--test",
+        "--package",
+        "-p",
+        "--bin",
+        "--example",
+        "--bench",
+        "--features",
+        "-F",
+        "--manifest-path",
+        "--target",
+        "--profile",
+        "--jobs",
+        "-j",
+        "--color",
+        "--test-threads",
+        "--skip",
+        "--exclude",
+        "--message-format",
+        "--config",
+        "--target-dir",
+    ]
+)
+"""Options whose next word is theirs; a word that belongs to none selects tests by name."""
 STOPS = re.compile(
     r"(?<!\S)(?:--exitfirst|--maxfail[= ][1-9]\d*|--bail(?:=(?!0|false)\S+)?|--fail-?fast|-failfast)(?!\S)"
 )
@@ -47,7 +73,20 @@ class Laying:
 
 
 def selects_by_name(command: str) -> bool:
-    return BY_NAME.search(command) is not None
+    cargo = CARGO.search(command)
+    return BY_NAME.search(command) is not None or (cargo is not None and _cargo_filters(cargo[1].split()))
+
+
+def to_the_end(command: str) -> str:
+    """cargo ends at the first binary that fails: what comes behind ours would not be seen."""
+    if "--no-fail-fast" in command:
+        return command
+    return re.sub(r"\bcargo (test|t)\b", r"cargo \1 --no-fail-fast", command)
+
+
+def _cargo_filters(words: list[str]) -> bool:
+    before = ["", *words]
+    return any(not word.startswith("-") and last not in CARGO_VALUES for last, word in zip(before, words, strict=False))
 
 
 def stops_early(candidate: Candidate, command: str) -> bool:

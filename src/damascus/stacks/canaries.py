@@ -50,7 +50,7 @@ def beside(path: str, neighbours: Collection[str], made: MadeUp) -> str | None:
         return None
     same = [name for name in neighbours if name.endswith(ending)] or [own]
     stem = max([*same, own]).removesuffix(ending)
-    name = f"{stem}_{made.new_word()}{ending}"
+    name = f"{stem}{'' if ending.startswith('_') else '_'}{made.new_word()}{ending}"  # a letter sorts behind `_`
     return f"{folder}/{name}" if folder else name
 
 
