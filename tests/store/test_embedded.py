@@ -16,7 +16,7 @@ import pytest
 
 from damascus.domain.errors import DamascusError
 from damascus.store.embedded import EmbeddedServer, default_home
-from damascus.store.pgbinaries import bin_folder, running_as, server_account
+from damascus.store.pgbinaries import bin_folder, running_as, server_account, server_programs
 from damascus.store.pgplace import LOG_CAP, SOCKET, try_lock
 from damascus.store.pgprocess import servers_in
 from tests.waiting import eventually
@@ -176,7 +176,8 @@ def test_a_reused_pid_is_neither_believed_nor_signalled(stopped: EmbeddedServer)
 def test_a_server_started_by_hand_keeps_its_lock_files(stopped: EmbeddedServer) -> None:
     place, account = stopped.place, server_account(stopped.place.data)
     where = "/proc/self/cwd" if account else str(place.data)
-    command = [stopped.bin("postgres"), "-D", where, "-c", "listen_addresses=", "-c", "unix_socket_directories=."]
+    programs = server_programs(account, place.folder).folder
+    command = [programs / "postgres", "-D", where, "-c", "listen_addresses=", "-c", "unix_socket_directories=."]
     by_hand = subprocess.Popen(command, cwd=place.data, stderr=subprocess.DEVNULL, **running_as(account))
     try:
         lock_file = place.data / "postmaster.pid"
