@@ -174,13 +174,10 @@ def test_who_has_no_place_looks_for_one_by_itself(tmp_path: Path, database_url: 
     finally:
         yard.query("DELETE FROM queue_entries RETURNING 1")
         eventually(
-            lambda: (
-                yard.query(
-                    "UPDATE work_items SET not_before = now() WHERE story_id = 'one' AND wait_kind = 'landing'"
-                    " RETURNING 1"
-                )
-                or yard.item("one")["phase"] == "done"
-            ),
+            lambda: yard.query(
+                "UPDATE work_items SET not_before = now() WHERE story_id = 'one' AND wait_kind = 'landing' RETURNING 1"
+            )
+            or yard.item("one")["phase"] == "done",
             what="time to pass",
         )
         working.join(60)

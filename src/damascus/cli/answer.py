@@ -38,7 +38,7 @@ def answer(
         _about_write(db, project.row.id, issue, text)
     elif story is not None and (chosen := recovery.chosen(issue["options"], said)) is not None:
         recover(db, project, issue, chosen)
-    elif issue["about"] is not None:
+    elif issue["about"] is not None and issue["about"]["about"] != "place":
         from damascus.cli.breakages import decide
 
         decide(db, project, issue, text)

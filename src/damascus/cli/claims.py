@@ -1,9 +1,11 @@
 """What may be said about main: asked of git at this moment (engine/on_main.py), never of a row alone."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
+    from damascus.store.views import StoryRow
 
 NAMED = 10
 
@@ -33,6 +35,11 @@ def _missing(app: "App", project: "Project") -> dict[str, str]:
     return Main(
         app.database, project.row, project.folder, mirror.git, lambda: mirror, lambda: Sha(mirror.main(branch) or "")
     ).missing()
+
+
+def marked(row: "StoryRow", missing: dict[str, str]) -> "StoryRow":
+    """The row of a story that main lacks says so."""
+    return replace(row, off_main=True) if row.story_id in missing else row
 
 
 def told(missing: dict[str, str], branch: str) -> str:

@@ -38,6 +38,8 @@ def elapsed(row: StoryRow) -> str:
 
 def now(row: StoryRow) -> str:
     match row.phase:
+        case "done" if row.off_main:
+            return f"NOT on main any more (landed as {short(row.merged_commit)}, {pull(row.pr_url)})"
         case "done":
             return f"on main as {short(row.merged_commit)}, {pull(row.pr_url)}"
         case "blocked":

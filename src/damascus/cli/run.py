@@ -4,6 +4,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +15,7 @@ from damascus.cli import claims
 from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import next_step, say
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, TransientError
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
@@ -161,7 +162,10 @@ def ended(app: "App", project: "Project", worker: "Worker") -> int:
 def _looked_at_main(app: "App", project: "Project", worker: "Worker") -> dict[str, str]:
     """Done stories that main lacks at this moment; whoever is news gets its question in the inbox."""
     from damascus.engine.maintenance.landed import check_landed
+    from damascus.engine.place import look_after
 
     for tools in (worker.tools, *worker.others.values()):
-        check_landed(tools)
+        look_after(tools)
+        with suppress(DamascusError, TransientError):  # asked about already
+            check_landed(tools)
     return claims.not_on_main(app, project)

@@ -36,6 +36,7 @@ def show(
     spent = spending.of_story(db, row.id)
     came = _returned(project, row, whole, steps)
     missing = claims.not_on_main(app, project) if row.phase == "done" else {}
+    row = claims.marked(row, missing)
     if as_json:
         more: dict[str, Any] = {
             "cost": of_story(spent),

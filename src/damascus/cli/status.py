@@ -87,7 +87,7 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     for line in _cost(app, project, snapshot):
         say(line)
     say()
-    lines = table(now.HEAD, [now.cells(row) for row in snapshot.rows], now.SHRINK)
+    lines = table(now.HEAD, [now.cells(claims.marked(row, missing)) for row in snapshot.rows], now.SHRINK)
     if snapshot.rows:
         say("  " + styled(lines[0], "dim"))
     for row, line in zip(snapshot.rows, lines[1:], strict=True):

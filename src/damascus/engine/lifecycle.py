@@ -24,7 +24,7 @@ from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, GivenBack, NeedsPerson, Outcome, Transient
 from damascus.domain.policy import Event, Transition
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
-from damascus.engine import milestones
+from damascus.engine import milestones, place
 from damascus.engine.elsewhere import at_hand
 from damascus.engine.phases.build import build
 from damascus.engine.phases.candidate import shut_out_older_push
@@ -119,16 +119,23 @@ def perform(run: Run) -> Outcome:
         return GivenBack()
     except TransientError as err:
         return Transient(str(err), None if err.wait is None else timedelta(seconds=err.wait))
-    except DamascusError as err:
-        return NeedsPerson(
-            None, str(err), ("retry", "cancel the story"), VerdictFeedback(message=str(err), gate=run.now)
-        )
     except OSError as err:
         if transient_os_error(err):
             return Transient(f"{err.strerror or err} ({run.now})")
-        return surprised(run, err)
+        return _fault(run, err)
     except Exception as err:
-        return surprised(run, err)
+        return _fault(run, err)
+
+
+def _fault(run: Run, err: Exception) -> Outcome:
+    """Of the place (asked once for all stories), of this story, or of ours."""
+    if (met := place.trouble(run.tools, err)) is not None:
+        return met
+    if isinstance(err, DamascusError):
+        return NeedsPerson(
+            None, str(err), ("retry", "cancel the story"), VerdictFeedback(message=str(err), gate=run.now)
+        )
+    return surprised(run, err)
 
 
 def surprised(run: Run, err: Exception) -> NeedsPerson:

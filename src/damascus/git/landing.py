@@ -48,6 +48,7 @@ def land(repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha) -> N
         checkouts = repo.checkouts(branch)
         at = checkouts[0].head if checkouts else repo.tip(branch)
         if at == new or (at != old and contains(repo, branch, new)):
+            landing.make_whole(old, new)
             return
         if at != old:
             raise Stale(f"{branch} is at {short(at)}, not at {short(old)} any more")
@@ -55,6 +56,7 @@ def land(repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha) -> N
             landing.in_checkout(branch, _only(checkouts, branch), new)
         else:
             landing.by_fetch(branch, old, new)
+        landing.make_whole(old, new)
 
 
 def contains(repo: Repository, branch: str, commit: Sha) -> bool:
@@ -90,6 +92,9 @@ class _Landing:
         self._fetch_objects(new, checkout.head)
         self.marker.begin(Intent(branch, checkout.head, new, str(checkout.folder)))
         merge = self.marker.run(git, *MERGE, new, folder=checkout.folder)
+        if merge.code != 0 and not self._is_whole(checkout.head, new):  # a gc of theirs took what no ref named yet
+            self._fetch_objects(new, checkout.head)
+            merge = self.marker.run(git, *MERGE, new, folder=checkout.folder)
         if merge.code == 0:
             self._assert_moved(branch, checkout.folder, new)
         else:
@@ -138,6 +143,26 @@ class _Landing:
         except OSError as err:
             raise _trouble(self.repo.top, err) from err
         self.repo.git.run(*FETCH, f"--negotiation-tip={old}", str(self.mirror.store), new)
+
+    def make_whole(self, old: Sha, new: Sha) -> None:
+        """A `git gc --prune=now` of theirs may have taken what we brought before main named it; now main does."""
+        for again in (self._fetch_objects, self._fetch_all):
+            if self._is_whole(old, new):
+                return
+            again(new, old)
+        if not self._is_whole(old, new):
+            raise Blocked(
+                f"{self.repo.top} lacks objects of {short(new)}, which its main branch names, and they can't be "
+                f"brought there. See what is wrong with it: git -C {self.repo.top} fsck",
+                [], needs_person=True,
+            )  # fmt: skip
+
+    def _is_whole(self, old: Sha, new: Sha) -> bool:
+        every = ("rev-list", "--quiet", "--objects", new, "--not", old)
+        return self.repo.git.run(*every, check=False).code == 0
+
+    def _fetch_all(self, new: Sha, old: Sha) -> None:
+        self.repo.git.run(*FETCH, "--refetch", str(self.mirror.store), new, check=False)
 
     def _assert_moved(self, branch: str, folder: Path, new: Sha) -> None:
         if self.repo.tip(branch) == new or contains(self.repo, branch, new):

@@ -75,6 +75,8 @@ class StoryRow:
     issue: int | None
     issue_owner: str | None
     read_at: datetime
+    off_main: bool = False
+    """Done, and main lacks it: asked of git by whoever shows it (cli/claims.py)."""
 
     @property
     def active(self) -> bool:

@@ -14,6 +14,7 @@ from damascus.engine.maintenance.pruner import prune
 from damascus.engine.maintenance.publisher import EVERY, publish_events
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.rescuer import Rescuer
+from damascus.engine.place import look_after
 from damascus.engine.tools import Tools
 
 Service = tuple[str, float, Callable[[], object]]
@@ -29,6 +30,7 @@ class Housekeeping:
         self.services: list[Service] = [
             ("rescuer", 1.0, rescuer.rescue),
             ("publisher", EVERY, lambda: publish_events(first)),
+            ("place", 2.0, lambda: [look_after(tools) for tools in everyone]),
             ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
             ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
             ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),

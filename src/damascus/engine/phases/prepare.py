@@ -24,6 +24,7 @@ def prepare(run: Run) -> Prepared:
 
 def _prepare(run: Run) -> Prepared:
     tip = run.tools.forge.main_tip()
+    run.tools.read_config(tip)  # no attempt begins on rules that can't be read
     prepared = _start_of(run, tip)
     if run.item.base_commit != tip or prepared.base != tip:
         run.correct_base(prepared.base, tip)
