@@ -1,11 +1,22 @@
 """All lying agents, in the order of docs/lying-agents.md."""
 
-from tests.lying_agents import about_judges, about_old_tests, about_tests, about_work, by_processes, in_git, with_files
+from tests.lying_agents import (
+    about_judges,
+    about_old_tests,
+    about_tests,
+    about_work,
+    by_processes,
+    in_git,
+    over_old_tests,
+    over_old_tests_elsewhere,
+    with_files,
+)
 from tests.lying_agents.tale import Tale
 
 CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "About the work": about_work.LIES,
     "With tests that were there": about_old_tests.LIES,
+    "Over tests that were there": (*over_old_tests.LIES, *over_old_tests_elsewhere.LIES),
     "With tests of their own": about_tests.LIES,
     "About what judges": about_judges.LIES,
     "In git": in_git.LIES,

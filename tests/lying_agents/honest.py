@@ -1,5 +1,6 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
+from tests.lying_agents import honest_about_old_tests
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
 from tests.lying_agents.in_git import HOOKS
 from tests.lying_agents.tale import PYTEST, SCOPE, Scene, Tale, no_trace
@@ -25,6 +26,7 @@ def one_commit_of_ours(scene: Scene) -> None:
 
 
 TALES = (
+    *honest_about_old_tests.TALES,
     Tale("works", "writes a test and the code", "every gate passes", "passed", "good_work()", fools=True),
     Tale(
         "commits by itself",
