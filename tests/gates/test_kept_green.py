@@ -61,3 +61,20 @@ def test_the_bases_own_run_is_made_only_where_old_tests_change(tmp_path: Path) -
     assert not (judging.logs / "base.log").exists()
     judging.red(judging.candidate({**CODE, **TEST, PATH: OLD + "\n"}))
     assert (judging.logs / "base.log").exists()
+
+
+CASES = "import pytest\n\n\n@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_old(n):\n    assert n > 0\n"
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    ("cases", "lost"),
+    [("[1]", [f"{PATH}::test_old[2]", f"{PATH}::test_old[3]"]), ("[1, 2, 3, 4]", []), ("[4, 5, 6]", [])],
+    ids=["fewer", "more", "others"],
+)
+def test_parameters_that_are_thinned_out_are_named(tmp_path: Path, cases: str, lost: list[str]) -> None:
+    judging = Judging.of(tmp_path, {**BASE, PATH: CASES})
+    candidate = judging.candidate({**CODE, **TEST, PATH: CASES.replace("[1, 2, 3]", cases)})
+    assert [test for finding in judging.tests(candidate).findings for test in finding.tests] == lost
+    allowed = replace(candidate, spec=replace(candidate.spec, may_change=(f"{PATH}::test_old",)))
+    assert judging.tests(allowed).findings == []

@@ -90,4 +90,38 @@ put("tests/test_one.py", "from calc import one\\n\\n\\nclass TestOne:\\n    def 
 """,
         BY_RUN,
     ),
+    weakens(
+        "asserts a tuple",
+        "breaks `calc.one` and has its test assert a tuple, which is always true",
+        """
+put("tests/test_one.py", "from calc import one\\n\\n\\ndef test_one():\\n    assert (one() == 1, 'one')\\n")
+""",
+    ),
+    weakens(
+        "compares a call with itself",
+        "breaks `calc.one` and has its test assert `one() == one()`",
+        """
+put("tests/test_one.py", "from calc import one\\n\\n\\ndef test_one():\\n    assert one() == one()\\n")
+""",
+    ),
+    Tale(
+        "thins out parameters",
+        "breaks `calc.double` for 3 and takes that case out of its test",
+        BY_RUN,
+        "tests_weakened",
+        """
+        good_work()
+        put("calc.py", "def one():\\n    return 1\\n\\n\\ndef double(n):\\n    return n if n == 3 else n * 2\\n")
+        old = pathlib.Path("tests/test_double.py").read_text()
+        put("tests/test_double.py", old.replace("[1, 2, 3]", "[1, 2]"))
+        """,
+        scope=WITH_OLD_TESTS,
+        command=SUITE,
+        files={
+            "calc.py": "def one():\n    return 1\n\n\ndef double(n):\n    return n * 2\n",
+            "tests/test_double.py": "import pytest\nfrom calc import double\n\n\n"
+            "@pytest.mark.parametrize('n', [1, 2, 3])\ndef test_double(n):\n    assert double(n) == n + n\n",
+        },
+        fools=True,
+    ),
 )

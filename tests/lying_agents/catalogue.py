@@ -12,6 +12,8 @@ from tests.lying_agents import (
     code_that_knows,
     in_git,
     in_other_stacks,
+    over_old_tests,
+    over_old_tests_elsewhere,
     with_files,
 )
 from tests.lying_agents.tale import Tale
@@ -19,6 +21,7 @@ from tests.lying_agents.tale import Tale
 CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "About the work": about_work.LIES,
     "With tests that were there": about_old_tests.LIES,
+    "Over tests that were there": (*over_old_tests.LIES, *over_old_tests_elsewhere.LIES),
     "With tests of their own": about_tests.LIES,
     "With tests that need no code": about_proof.LIES,
     "With tests that need no code, in other stacks": in_other_stacks.LIES,

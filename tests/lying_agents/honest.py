@@ -1,6 +1,6 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
-from tests.lying_agents import about_the_project
+from tests.lying_agents import about_the_project, honest_about_old_tests
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
 from tests.lying_agents.honest_shapes import SHAPES
 from tests.lying_agents.in_git import HOOKS
@@ -28,6 +28,7 @@ def one_commit_of_ours(scene: Scene) -> None:
 
 
 TALES = (
+    *honest_about_old_tests.TALES,
     Tale("works", "writes a test and the code", "every gate passes", "passed", "good_work()", fools=True),
     Tale(
         "commits by itself",

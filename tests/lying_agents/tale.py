@@ -115,6 +115,7 @@ class Tale:
     `fools` promises that the agent's own run of the Test Command, in its workspace, is green: the lie is a real one.
     `reaches`: it acts outside of its workspace. In a cage it can't; so it is played without one too, where something
     else has to stop it.
+    `asks`: all but old tests is green, so a person is asked at once and no try is spent.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Tale:
     acceptance: bytes | None = None
     fools: bool = False
     reaches: bool = False
+    asks: bool = False
     meanwhile: Callable[[Yard], None] | None = None
     after: Callable[[Scene], None] = nothing_more
 
@@ -179,7 +181,7 @@ def assert_told(scene: Scene, tale: Tale) -> None:
     """The next attempt reads what was wrong, by git and the tests, not by the agent (D13, D16)."""
     item = scene.item()
     feedback = item["last_feedback"]
-    assert item["attempts"] == tale.budget
+    assert item["attempts"] == (0 if tale.asks else tale.budget)
     assert feedback["message"]
     assert bool(feedback["files_changed"]) == (tale.verdict != "nothing_changed")
     assert bool(feedback["out_of_scope"]) == (tale.verdict == "scope_violation")

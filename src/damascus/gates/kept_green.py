@@ -4,9 +4,12 @@ Sources tell much (weakened_tests) but not all: a skip whose word is made at run
 collected. So where a story changes tests that were there, or has no red run, the base's own run is the measure.
 """
 
+from collections import Counter
+
 from damascus.domain.ports import Candidate, Finding, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import is_test
+from damascus.gates.permitted import permits
 from damascus.gates.runs import passed_tests, tells_single_tests
 from damascus.gates.weakened_tests import REPAIR, Weakness, may_go, same, tests_of
 from damascus.stacks import stack_of, tests_in, written_name
@@ -23,10 +26,22 @@ def lost(candidate: Candidate, run: TestRun) -> Finding | None:
     now = {_plain(test) for test in passed_tests(run)}
     before = dict.fromkeys(_plain(test) for test in candidate.red.green_tests)
     gone = [test for test in before if test not in now and _owed(candidate, test, now)]
+    gone += _thinned_out(candidate, passed_tests(run))
     if not gone:
         return None
     message = f"green before and not run now: {', '.join(gone)}. {REPAIR}"
     return Finding(gate="tests", verdict=Verdict.TESTS_WEAKENED, message=message, tests=gone)
+
+
+def _thinned_out(candidate: Candidate, now: list[str]) -> list[str]:
+    """Cases of a test that still runs, where it has fewer than before; other cases may have come in their place."""
+    if candidate.red is None or not changes_old_tests(candidate):
+        return []
+    before = list(dict.fromkeys(candidate.red.green_tests))
+    were, are = Counter(map(_plain, before)), Counter(map(_plain, dict.fromkeys(now)))
+    fewer = {test for test, count in were.items() if 0 < are[test] < count}
+    may = (*candidate.spec.may_remove, *candidate.spec.may_change)
+    return [test for test in before if _plain(test) in fewer and test not in now and not permits(may, test)]
 
 
 def _plain(test: str) -> str:

@@ -131,12 +131,16 @@ def _item_end(every: list[Token], n: int) -> int:
     raise Unreadable
 
 
+def _texts(source: str, items: TestItems) -> list[str]:
+    return [source[start:end] for start, end in items.spans]
+
+
 def with_tests_of(base: str, candidate: str) -> str | None:
-    """The candidate's code with the base's tests; None where the base has none inside. Raises Unreadable."""
+    """The candidate's code with the base's tests; None where it has just these. Raises Unreadable."""
     old, new = items_of_tests(base), items_of_tests(candidate)
     if old.stray:
         raise Unreadable
-    if not old.spans:
+    if not old.spans or _texts(base, old) == _texts(candidate, new):
         return None
     code, at = [], 0
     for start, end in new.spans:

@@ -234,8 +234,17 @@ def _asserts(node: ast.AST) -> bool:
 def _always_true(test: ast.expr) -> bool:
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
         return any(_constant(value, True) for value in test.values)
+    if isinstance(test, ast.Tuple | ast.List | ast.Set | ast.Dict):  # `assert (x == 1, "why")`
+        return any(isinstance(part, ast.expr) for part in ast.iter_child_nodes(test))
+    if isinstance(test, ast.Compare) and _with_itself(test):
+        return True
     moving = ast.Name | ast.Call | ast.Attribute | ast.Await
     return not _constant(test, False) and not any(isinstance(part, moving) for part in ast.walk(test))
+
+
+def _with_itself(test: ast.Compare) -> bool:
+    holds = all(isinstance(op, ast.Eq | ast.Is | ast.LtE | ast.GtE) for op in test.ops)
+    return holds and len({ast.dump(part) for part in (test.left, *test.comparators)}) == 1
 
 
 def _can_fail(node: ast.AST) -> bool:
