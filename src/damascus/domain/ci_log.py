@@ -14,24 +14,28 @@ from dataclasses import dataclass
 HEAD_CHARS = 200_000
 TAIL_CHARS = 2_000_000
 LONGEST_LINE = 500
+MOST_LINES = 30_000
 NEAR_THE_END = 5
 STAMP = re.compile(r"\ufeff?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z ?")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 STEP = re.compile(r"(?:##\[group\]|::group::)Run (.+)|⭐ Run Main (.+)")
 END_OF_SCRIPT = re.compile(r"shell: |(?:##\[endgroup\]|::endgroup::)$")
-TAKEN = re.compile(r"\S+ received task \d+ of job |Current runner version: |Prepare all required actions")
-EXITED = re.compile(r"##\[error\]Process completed with exit code (\d+)\.|exitcode '(\d+)': failure")
+TAKEN = re.compile(r"\S{1,200} received task \d{1,20} of job |Current runner version: |Prepare all required actions")
+EXITED = re.compile(r"##\[error\]Process completed with exit code (\d{1,9})\.|exitcode '(\d{1,9})': failure")
 ENDED = re.compile(r"(?:🏁 +)?Job (?:failed|succeeded)$|Job '.+' failed$")
 COMPLAINT = "##[error]"
-SET_UP = re.compile(r"(?:https?://\S+/)?actions/(?:checkout|cache|setup-[\w-]+)@")
+SET_UP = re.compile(r"(?:https?://\S{1,200}/)?actions/(?:checkout|cache|setup-[\w-]+)@")
 
 
 def plain_lines(log: str) -> list[str]:
     """The log's lines as a person reads them; of a huge one its head and its end."""
     if len(log) > HEAD_CHARS + TAIL_CHARS:
         log = f"{log[:HEAD_CHARS]}\n{log[-TAIL_CHARS:]}"
-    return [_plain(line) for line in log.rstrip("\n").split("\n")] if log.strip() else []
+    lines = log.rstrip("\n").split("\n") if log.strip() else []
+    if len(lines) > 2 * MOST_LINES:
+        lines = [*lines[:MOST_LINES], *lines[-MOST_LINES:]]
+    return [_plain(line) for line in lines]
 
 
 def _plain(line: str) -> str:

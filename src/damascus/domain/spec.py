@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,9 +17,12 @@ KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove
     "domain",
 }
 COMPLEXITIES = ("low", "normal", "high")
-REQUIREMENT = re.compile(r"^\s*[-*]\s+(REQ-\d+)\s*(?:\(([A-Z]+)\))?\s*:\s*(.+?)\s*$", re.MULTILINE)
+REQUIREMENT = re.compile(
+    r"^[ \t]{0,40}[-*][ \t]{1,20}(REQ-\d{1,9})[ \t]{0,20}(?:\(([A-Z]{1,20})\))?[ \t]{0,20}:([^\n]*)$", re.MULTILINE
+)
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
-FENCE = re.compile(r"^```[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+LARGEST_SPEC = 1_000_000
+LARGEST_FRONT = 64_000
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 EXAMPLE = "\n       ```sh\n       pytest -q tests/test_import.py\n       ```"
 
@@ -81,6 +85,8 @@ def decode(raw: bytes, name: str) -> str:
 @lru_cache(maxsize=64)
 def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Spec:
     """Parse a spec file. Strict unless `rough`, which needs only story and title."""
+    if len(raw) > LARGEST_SPEC:
+        raise UsageError(f"{name} is larger than {LARGEST_SPEC:,} bytes. Split the story (docs/spec.md).")
     front, body = split(decode(raw, name), name)
     unknown = sorted(set(front) - KEYS)
     if unknown:
@@ -89,6 +95,9 @@ def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Sp
         spec = _build(front, body, name)
     except UsageError as err:
         raise UsageError(f"{name}: {err}" if name not in str(err) else str(err)) from None
+    except ValueError:
+        # Python writes no number of thousands of digits.
+        raise UsageError(f"{name}: a number in the front matter is too large (docs/spec.md).") from None
     if not rough:
         _require_whole(spec, name)
     return spec
@@ -97,14 +106,14 @@ def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Sp
 def split(text: str, name: str) -> tuple[dict[str, Any], str]:
     import yaml
 
-    match = re.match(r"---\n(.*?)\n---\s*(?:\n|$)(.*)", text, re.DOTALL)
-    if not match:
+    front_text, body = _front_and_body(text)
+    if front_text is None:
         raise UsageError(
             f"{name} has no front matter. Start it with a line '---', then story, title and scope, "
             "then '---' (docs/spec.md)."
         )
     try:
-        loader = yaml.SafeLoader(match.group(1))
+        loader = yaml.SafeLoader(front_text)
         node = loader.get_single_node()
         _refuse_key_twice(node, name)
         front = (loader.construct_document(node) if node is not None else None) or {}
@@ -114,16 +123,33 @@ def split(text: str, name: str) -> tuple[dict[str, Any], str]:
         ) from None
     if not isinstance(front, dict):
         raise UsageError(f"{name}: the front matter must be 'key: value' lines (docs/spec.md).")
-    return {str(key): value for key, value in front.items()}, match.group(2)
+    return {str(key): value for key, value in front.items()}, body
+
+
+def _front_and_body(text: str) -> tuple[str | None, str]:
+    """What stands between the first two lines of dashes, and what comes behind."""
+    if not text.startswith("---\n"):
+        return None, ""
+    at = text.find("\n---", 3)
+    while at >= 0:
+        end = text.find("\n", at + 1)
+        end = len(text) if end < 0 else end
+        if not text[at + 4 : end].strip():
+            return (text[4:at] if at <= LARGEST_FRONT else None), text[end + 1 :]
+        at = text.find("\n---", end) if at <= LARGEST_FRONT else -1
+    return None, ""
 
 
 def _refuse_key_twice(front: Any, name: str) -> None:
     """YAML lets the last one win, silently."""
     pairs = front.value if getattr(front, "id", "") == "mapping" else []
-    keys = [str(key.value) for key, _ in pairs]
-    twice = next((key for key in keys if keys.count(key) > 1), None)
+    twice = _twice([str(key.value) for key, _ in pairs])
     if twice is not None:
         raise UsageError(f"{name} has the key {twice!r} twice. Keep one of them (docs/spec.md).")
+
+
+def _twice(names: list[str]) -> str | None:
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def _build(front: dict[str, Any], body: str, name: str) -> Spec:
@@ -210,7 +236,7 @@ def without_fenced_headings(body: str) -> str:
 
 
 def _command(text: str, name: str) -> str:
-    blocks = FENCE.findall(text + "\n")
+    blocks = _fenced(text)
     if text and len(blocks) != 1:
         raise UsageError(
             f'{name}: "## Test Command" needs exactly one fenced block, it has {len(blocks)} (docs/spec.md).'
@@ -218,14 +244,30 @@ def _command(text: str, name: str) -> str:
     return blocks[0].strip() if blocks else ""
 
 
+def _fenced(text: str) -> list[str]:
+    """The fenced blocks; one that is never closed is none."""
+    blocks: list[str] = []
+    inside: list[str] | None = None
+    for line in text.split("\n"):
+        if inside is None:
+            inside = [] if line.startswith("```") else None
+        elif line.startswith("```") and not line[3:].strip():
+            blocks.append("\n".join(inside))
+            inside = None
+        else:
+            inside.append(line)
+    return blocks
+
+
 def _requirements(text: str, name: str) -> tuple[Requirement, ...]:
     found = []
     for match in REQUIREMENT.finditer(text):
-        ident, before, rest = match.groups()
+        ident, before, rest = match[1], match[2], match[3].strip()
+        if not rest:
+            continue
         tag = before or next(iter(TAG.findall(rest)), "MVP")
         found.append(Requirement(ident, TAG.sub("", rest).strip(), tag))
-    ids = [r.id for r in found]
-    twice = next((i for i in ids if ids.count(i) > 1), None)
+    twice = _twice([requirement.id for requirement in found])
     if twice:
         raise UsageError(f"{name} names {twice} twice. Give each requirement its own id.")
     return tuple(found)

@@ -7,7 +7,8 @@ from pydantic import BaseModel, Field
 from damascus.domain.ids import Sha
 from damascus.domain.ports import ChangedFile, CiRun
 from damascus.git.mirror import Mirror
-from damascus.stacks import is_test, tests_in
+from damascus.reading import tests_in
+from damascus.stacks import is_test
 
 
 class Returned(BaseModel):

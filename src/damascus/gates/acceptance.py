@@ -12,7 +12,8 @@ from damascus.domain.verdict import Verdict
 from damascus.gates.held_out import HeldOutFile, acceptance_command, folder_of, held_out_files
 from damascus.gates.requirements import names_requirement
 from damascus.gates.runs import failed_tests, job
-from damascus.stacks import tests_in, written_name
+from damascus.reading import tests_in
+from damascus.stacks import written_name
 from damascus.stacks.reports import expects_count
 
 

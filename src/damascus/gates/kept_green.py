@@ -12,7 +12,8 @@ from damascus.gates.diff_paths import is_test
 from damascus.gates.permitted import permits
 from damascus.gates.runs import passed_tests, tells_single_tests
 from damascus.gates.weakened_tests import REPAIR, Weakness, may_go, same, tests_of
-from damascus.stacks import stack_of, tests_in, written_name
+from damascus.reading import tests_in
+from damascus.stacks import stack_of, written_name
 
 
 def changes_old_tests(candidate: Candidate) -> bool:

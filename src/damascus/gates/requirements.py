@@ -14,7 +14,8 @@ from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.diff_paths import is_test, named_paths, test_paths
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
-from damascus.stacks import WrittenFile, stack_of, tests_in, written_name
+from damascus.reading import tests_in
+from damascus.stacks import WrittenFile, stack_of, written_name
 
 NOT_YET = ("FUTURE", "SKIP")
 

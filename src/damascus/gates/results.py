@@ -5,10 +5,11 @@ from pathlib import Path
 from damascus.domain.ports import Case, Job, RunnerCall, TestRun
 from damascus.domain.storable import clean
 from damascus.gates.environment import Place
+from damascus.reading import read_run
 from damascus.stacks.cases import Finder, cases_of
 from damascus.stacks.counts import Counts
 from damascus.stacks.locate import Locator
-from damascus.stacks.reports import Reading, read_run
+from damascus.stacks.reports import Reading
 from damascus.stacks.told import FILES_LIMIT, SIZE_LIMIT
 from damascus.system.plain_file import read_plain
 from damascus.system.process import Finished

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 from damascus.domain.ports import Candidate, RunnerCall, TestRun
 from damascus.gates.diff_paths import is_test
-from damascus.gates.reading import tests_in
+from damascus.reading import tests_in
 from damascus.stacks import WrittenFile, WrittenTest, stack_of, written_name
 from damascus.stacks.go import CONSTRAINT
 from damascus.stacks.reports import STACK_OF_RUNNER, hides_its_runner, named_stacks

@@ -11,7 +11,8 @@ from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gat
 from damascus.domain.verdict import Verdict
 from damascus.gates.diff_paths import is_judge, is_test
 from damascus.gates.permitted import permits
-from damascus.stacks import WrittenFile, WrittenTest, stack_of, tests_in
+from damascus.reading import tests_in
+from damascus.stacks import WrittenFile, WrittenTest, stack_of
 
 REPAIR = "Bring back what judged before; only the spec (may_remove, or the file's very path in its scope) permits it."
 

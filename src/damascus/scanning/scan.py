@@ -2,12 +2,13 @@
 
 It is a process of its own so that no expression on an agent's text can hold up the worker's heartbeat (⚑), and no
 source that Python is asked to compile can take the worker down with it. With the word `quick` it knows our own
-patterns only.
+patterns only, with `reader` none: it then reads for the worker what agents wrote (CALLS).
 detect-secrets' detectors are asked directly: its filters, and with them the inline allow-list comments that an
 agent could write, are not used, and for its network checks of a found secret the library is not even there.
 """
 
 import json
+import resource
 import socket
 import struct
 import sys
@@ -47,6 +48,7 @@ DETECTORS = {
 }
 """All of detect-secrets but public IPs, and entropy and keyword, for which patterns has quieter rules."""
 QUICK = "quick"
+READER = "reader"
 Detector = tuple[str, Callable[[str], Iterator[str]]]
 
 
@@ -141,7 +143,34 @@ def _exactly(sock: socket.socket, size: int) -> bytes | None:
     return bytes(parts)
 
 
+CALLS = {
+    "tests_in": "damascus.stacks.wire",
+    "read_run": "damascus.stacks.wire",
+}
+"""Readers of agents' text that this process runs for the worker, and where they are written: pure, JSON to JSON."""
+CALL_SECONDS = 5
+"""Of processor time. Whoever needs more has been given a text that was made for it: the process ends."""
+CALL_MEMORY = 4 << 30
+
+
+def call(name: str, given: dict[str, Any]) -> dict[str, object]:
+    """One reader, under a limit of processor time (the kernel ends us) and of memory."""
+    reader = getattr(import_module(CALLS[name]), name)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = int(used.ru_utime + used.ru_stime)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + CALL_SECONDS + 1, hard))
+    try:
+        return {"value": reader(**given)}
+    except (RecursionError, MemoryError, ValueError, OverflowError) as err:
+        return {"unreadable": type(err).__name__}
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (hard, hard))
+
+
 def answer(request: dict[str, Any], detectors: list[Detector]) -> dict[str, object]:
+    if "call" in request:
+        return call(request["call"], request["given"])
     if "compile" in request:
         return {"error": compile_error(request["compile"], request["source"])}
     return {"hits": scan(request["files"], detectors)}
@@ -149,7 +178,9 @@ def answer(request: dict[str, Any], detectors: list[Detector]) -> dict[str, obje
 
 def main(words: list[str]) -> None:
     without_network()
-    detectors = [] if QUICK in words else load_detectors()
+    detectors = [] if QUICK in words or READER in words else load_detectors()
+    if READER in words:
+        resource.setrlimit(resource.RLIMIT_AS, (CALL_MEMORY, CALL_MEMORY))
     with socket.socket(fileno=0) as sock:
         while (request := receive(sock)) is not None:
             send(sock, answer(request, detectors))

@@ -6,23 +6,28 @@ from collections.abc import Callable
 from damascus.domain.ports import Case
 from damascus.stacks.counts import Counts, total_of
 
-ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-UNITTEST = re.compile(r"^Ran (\d+) tests? in [\d.]+s\n\n(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]*)\))?[ \t]*$", re.M)
-UNITTEST_BAD = re.compile(r"^(FAIL|ERROR): (\S+) \(([\w.]+)\)", re.M)
+ANSI = re.compile(r"\x1b\[[0-9;]{0,50}[A-Za-z]")
+UNITTEST = re.compile(
+    r"^Ran (\d{1,9}) tests? in [\d.]{1,20}s\n\n(OK|FAILED|NO TESTS RAN)(?: \(([^)\n]{0,300})\))?[ \t]{0,20}$", re.M
+)
+UNITTEST_BAD = re.compile(r"^(FAIL|ERROR): (\S{1,500}) \(([\w.]{1,500})\)", re.M)
 PYTEST = re.compile(
-    r"^=* ?((?:\d+ (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun|subtests passed"
-    r"|subtests failed|subtests skipped)(?:, )?)+|no tests ran) in [\d.]+s(?: \([\d:]+\))?(?: =*)?$",
+    r"^={0,200} ?((?:\d{1,9} (?:failed|passed|skipped|deselected|xfailed|xpassed|warnings?|errors?|rerun"
+    r"|subtests passed|subtests failed|subtests skipped)(?:, )?){1,15}|no tests ran) in [\d.]{1,20}s"
+    r"(?: \([\d:]{1,20}\))?(?: ={0,200})?$",
     re.M,
 )
-NODE = re.compile(r"^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d+)$", re.M)
-JEST = re.compile(r"^(Tests|Test Suites):[ \t]+(.*\d+ total)$", re.M)
-VITEST = re.compile(r"^ *(Tests|Test Files)  +(.*\(\d+\)|no tests)$", re.M)
-MOCHA = re.compile(r"^ {2}(\d+) (passing|failing|pending)\b", re.M)
-GO_CASE = re.compile(r"^\s*--- (PASS|FAIL|SKIP): (\S+) \(", re.M)
-GO_PACKAGE = re.compile(r"^(?:ok|\?)[ \t]+\S+[ \t]+(.*)$", re.M)
-CARGO = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored", re.M)
-CARGO_CASE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED|ignored)", re.M)
-NUMBER = re.compile(r"(\d+) ([a-z]+(?: [a-z]+)?)")
+NODE = re.compile(r"^(?:#|ℹ) (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})$", re.M)
+JEST = re.compile(r"^(Tests|Test Suites):[ \t]{1,20}([^\s][^\n]{0,200} total)$", re.M)
+VITEST = re.compile(r"^ {0,20}(Tests|Test Files) {2,20}([^\s][^\n]{0,200}\)|no tests)$", re.M)
+MOCHA = re.compile(r"^ {2}(\d{1,9}) (passing|failing|pending)\b", re.M)
+GO_CASE = re.compile(r"^[ \t]{0,200}--- (PASS|FAIL|SKIP): (\S{1,500}) \(", re.M)
+GO_PACKAGE = re.compile(r"^(?:ok|\?)[ \t]{1,20}\S{1,500}[ \t]{1,20}(\S[^\n]{0,300})$", re.M)
+CARGO = re.compile(r"^test result: \w{1,20}\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored", re.M)
+CARGO_CASE = re.compile(r"^test (\S{1,500})(?: - should panic)? \.\.\. (ok|FAILED|ignored)", re.M)
+NUMBER = re.compile(r"(?<!\d)(\d{1,9}) ([a-z]{1,20}(?: [a-z]{1,20})?)")
+DETAIL = re.compile(r"([a-z ]{1,40})=(\d{1,9})")
+"""All of these stop somewhere: a summary is short, and whoever writes a long one has not written a summary."""
 
 
 def plain(output: str) -> str:
@@ -41,7 +46,7 @@ def _numbers(text: str) -> dict[str, int]:
 def unittest_summary(text: str) -> Counts | None:
     summaries = []
     for ran, _, details in UNITTEST.findall(text):
-        told = {key: int(value) for key, value in re.findall(r"([a-z ]+)=(\d+)", details.replace(", ", ","))}
+        told = {key: int(value) for key, value in DETAIL.findall(details.replace(", ", ","))}
         failed = told.get("failures", 0) + told.get("errors", 0) + told.get("unexpected successes", 0)
         skipped = told.get("skipped", 0) + told.get("expected failures", 0)
         summaries.append(Counts((), max(0, int(ran) - failed - skipped), failed, skipped))

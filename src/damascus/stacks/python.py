@@ -8,10 +8,11 @@ from damascus.stacks.stack import Stack, WrittenFile, paths
 from damascus.stacks.words import Words, read_words
 
 WORDS = Words(
-    head=re.compile(r"^(?:[ \t]*@[^\n]*\n)*[ \t]*(?:async )?def (?P<name>test\w*)\(", re.MULTILINE),
+    head=re.compile(r"^[ \t]{0,200}(?:async )?def (?P<name>test\w{0,300})\(", re.MULTILINE),
     skips=re.compile(r"\b(?:skip\w*|xfail|importorskip|SkipTest|expectedFailure)\b|__test__"),
     asserts=re.compile(r"\bassert\w*\b|\braises\b|\bfail\("),
     comment="#",
+    mark="@",
 )
 
 

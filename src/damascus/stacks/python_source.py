@@ -7,7 +7,7 @@ around it, a second definition that shadows it, assertions that are gone, consta
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from damascus.stacks.stack import WrittenFile, WrittenTest
 
@@ -29,6 +29,8 @@ class Reading:
 
     tests: dict[str, WrittenTest] = field(default_factory=dict)
     outside: int = 0
+    of_class: dict[str, list[str]] = field(default_factory=dict)
+    """The tests below each class, for whoever defines or takes away the class again."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _walk(body: list[ast.stmt], place: Place, reading: Reading) -> None:
         else:
             reading.outside += _skips(node)
             for name in _rebound(node):
-                reading.tests.pop(place.prefix + name, None)
+                _forget(place.prefix + name, reading)
 
 
 def _function(node: Function, place: Place, reading: Reading) -> None:
@@ -86,15 +88,20 @@ def _class(node: ast.ClassDef, place: Place, reading: Reading) -> None:
     own = sum(_skips(part) for part in [*node.decorator_list, *node.bases, *node.keywords])
     text = " ".join([place.text, _decorators(node), ast.get_docstring(node) or "", _marks(node.body)])
     _walk(node.body, Place(f"{place.prefix}{node.name}::", text, place.skips + own), inner)
-    for name in [name for name in reading.tests if name.startswith(f"{place.prefix}{node.name}::")]:
-        del reading.tests[name]
+    _forget(place.prefix + node.name, reading)
+    reading.of_class[place.prefix + node.name] = list(inner.tests)
     for name, test in inner.tests.items():
         reading.tests[name] = _skipped_further(test, inner.outside)
 
 
+def _forget(name: str, reading: Reading) -> None:
+    for test in [name, *reading.of_class.pop(name, [])]:
+        reading.tests.pop(test, None)
+
+
 def _skipped_further(test: WrittenTest, skips: int) -> WrittenTest:
     """What skips in a class, outside of its tests (setUp, pytestmark), reaches each of them."""
-    return WrittenTest(test.name, test.text, test.skips + skips, test.asserts, test.can_fail, test.body)
+    return replace(test, skips=test.skips + skips)
 
 
 def _conditional(node: ast.If | ast.Try | ast.With | ast.For | ast.While, place: Place, reading: Reading) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from damascus.stacks.code_text import RUST, without_comments, without_comments_and_strings
 from damascus.stacks.stack import Stack, WrittenFile, WrittenTest, paths
+from damascus.stacks.words import marks_above
 
 HEAD = re.compile(
     r"#\[(?:\w{1,50}::){0,5}test\b[^\]\n]{0,300}\](?:\s{0,100}#\[[^\]\n]{0,300}\]){0,20}+\s{0,100}"
@@ -13,8 +14,6 @@ HEAD = re.compile(
 SKIPS = re.compile(r"#\[ignore\b|#!?\[cfg\((?!test\))|#\[cfg_attr\([^\n]{0,200}\bignore\b")
 ASSERTS = re.compile(r"\b(?:debug_)?assert\w{0,50}!|\bpanic!|\bunreachable!|\.unwrap\(|\.expect\(|should_panic|\?;")
 PLATFORM = re.compile(r"#\[cfg\([^\n]{0,200}\b(?:windows|unix|target_\w{1,20}|feature|miri|loom)\b")
-ATTRIBUTES = 400
-"""How far above `#[test]` other attributes of the same function are looked for."""
 
 
 def command(listing: Collection[str]) -> str:
@@ -24,19 +23,11 @@ def command(listing: Collection[str]) -> str:
 def read(source: str) -> WrittenFile:
     code, readable = without_comments_and_strings(source, RUST), without_comments(source, RUST)
     heads = list(HEAD.finditer(code))
-    starts = [head.start() - len(_attributes_above(code, head.start())) for head in heads]
+    starts = [head.start() - len(marks_above(code, head.start(), "#[")) for head in heads]
     tests: dict[str, WrittenTest] = {}
     for head, start, end in zip(heads, starts, [*starts[1:], len(code)], strict=False):
         tests[head["name"]] = _test(head["name"], code[start:end], " ".join(readable[head.end() : end].split()))
     return WrittenFile(tests, len(SKIPS.findall(code[: starts[0]] if starts else code)))
-
-
-def _attributes_above(code: str, at: int) -> str:
-    lines = code[max(0, at - ATTRIBUTES) : at].splitlines(keepends=True)
-    kept: list[str] = []
-    while lines and (not lines[-1].strip() or lines[-1].lstrip().startswith("#[")):
-        kept.insert(0, lines.pop())
-    return "".join(kept)
 
 
 def _test(name: str, code: str, body: str) -> WrittenTest:
