@@ -44,10 +44,12 @@ def test_a_function_that_a_test_needs_passes(judging: Judging) -> None:
     result = judge(judging, CODE, "from src import add\n\ndef test_req_001():\n    assert add(1, 2) == 3\n")
 
     assert (verdicts(result), result.unverified, result.notes, result.flaky) == ([], [], [], [])
-    assert "1 changed functions, mutants: 3 killed" in result.evidence[0].summary
+    assert "1 changed functions, mutants: 2 killed" in result.evidence[0].summary
 
 
 LIES = {
+    "red when alone": "READY = []\n\ndef test_first():\n    READY.append(1)\n\ndef test_req_001():\n    add(1, 2)\n"
+    "    assert READY\n",
     "no assertion": "def test_req_001():\n    assert True\n    add(1, 2)\n",
     "tautology": "def test_req_001():\n    assert add(1, 2) == add(1, 2)\n",
     "type only": "def test_req_001():\n    assert isinstance(add(1, 2), int)\n",

@@ -6,12 +6,14 @@ from tests.lying_agents.about_proof import EMPTIED, WITH_MUTANTS
 from tests.lying_agents.tale import Tale
 
 LOCK = 'version = 4\n\n[[package]]\nname = "m"\nversion = "0.1.0"\n'
+PATIENT = WITH_MUTANTS.replace("timeout_seconds = 60.0\ncommand", "timeout_seconds = 300.0\ncommand")
+"""A compiler with an empty cache takes its time on a busy machine."""
 
 
 def tale(name: str, does: str, files: dict[str, str], base: dict[str, str], command: str, **more: Any) -> Tale:
     body = "".join(f"put({path!r}, {text!r})\n" for path, text in files.items())
     more = {"because": EMPTIED, "verdict": "code_unproved", **more}
-    return Tale(name, does, body=body, command=command, scope=tuple(files), files=base, config=WITH_MUTANTS, **more)
+    return Tale(name, does, body=body, command=command, scope=tuple(files), files=base, config=PATIENT, **more)
 
 
 def node(name: str, does: str, test: str, code: str = "", **more: Any) -> Tale:

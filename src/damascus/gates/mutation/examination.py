@@ -1,7 +1,7 @@
 """All trials of one candidate, in the order that saves most runs, and what is known after them.
 
 1. the control, with the probe: which tests call which changed function, which tests look at the source;
-2. each mutant with the tests that call its function;
+2. a constant and a blow-up of each function with the tests that call it, then those tests without a mutant;
 3. what survived and would be refused: again with every test of the command, then with the project's whole suite;
 4. requirements whose tests died with none: the rest of the changes, one by one;
 5. the control once more: who is red now killed by luck, or by the clock.
@@ -9,15 +9,17 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from os import cpu_count
 
 from damascus.domain.ports import Candidate, EvidenceRunner, TestRun
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind
 from damascus.gates.mutation.changed import Changed, changed_code, functions_of
 from damascus.gates.mutation.control import Control, control, judges_the_text, newly_red
-from damascus.gates.mutation.trials import Attempt, Bench, Trial
+from damascus.gates.mutation.trials import AT_ONCE, Attempt, Bench, Trial
 from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
 from damascus.gates.runs import job, passed_tests, tells_single_tests
 from damascus.stacks import default_command
@@ -52,6 +54,7 @@ class Examination:
         self.flaky += first.flaky
         self.changed = changed_code(self.candidate, first.seen)
         self.trials = self.bench.try_all(self._first_round())
+        self._alone()
         self._acquit()
         if not self.refused:
             self._needs()
@@ -66,15 +69,11 @@ class Examination:
         return self.control.red and judges_the_text(self.bench, self.changed)
 
     def _first_round(self) -> Iterator[Attempt]:
-        """Strict functions first: their first constant and `raise` decide."""
-        strict = [one for one in self.changed.functions if one.strict]
-        loose = [one for one in self.changed.functions if not one.strict]
-        for function in strict:
-            yield from self._attempts(function, [function.mutants[0], function.mutants[-1]])
-        for function in loose:
-            yield from self._attempts(function, [one for one in function.mutants if one.answers][:2])
-        for function in strict:
-            yield from self._attempts(function, list(function.mutants[1:-1]))
+        """One constant and the blow-up; the other constants only where the first was not noticed."""
+        for function in sorted(self.changed.functions, key=lambda one: not one.strict):
+            yield from self._attempts(
+                function, [function.mutants[0], *([function.mutants[-1]] if function.strict else [])]
+            )
 
     def _attempts(self, function: Function, mutants: list[Mutant]) -> Iterator[Attempt]:
         callers = self.callers(function)
@@ -107,6 +106,23 @@ class Examination:
                 before = match[0][: len(match[0]) - len(test)]
                 return {one.removeprefix(before): one for one in known}
         return {}
+
+    def _alone(self) -> None:
+        """Who was killed among few tests must be green among the same few without a mutant: some tests need others to
+        have run before them, and would be red with anything."""
+        chosen = list({one.selected: one.selected for one in self.trials if one.killed and one.selected is not None})
+        with ThreadPoolExecutor(max(1, min(cpu_count() or 1, AT_ONCE)), thread_name_prefix="control") as pool:
+            odd = dict(zip(chosen, pool.map(self._red_among, enumerate(chosen)), strict=True))
+        self.trials = [_without(one, odd[one.selected]) if one.selected in odd else one for one in self.trials]
+
+    def _red_among(self, numbered: tuple[int, tuple[str, ...] | None]) -> set[str] | None:
+        """None: there was no time to see."""
+        number, selected = numbered
+        if self.bench.over:
+            return None
+        run = self.bench.laid_over(self.changed.controls(), f"control-{number + 1}", selected)
+        red = newly_red(self.bench.green, run)
+        return red if red or run.exit_code == self.bench.green.exit_code else set(selected or ())
 
     # ── before anybody is refused ─────────────────────────────────────────────────────────────────────
 
@@ -194,12 +210,12 @@ class Examination:
     def _needs(self) -> None:
         if self.candidate.spec.kind is not Kind.FEATURE or not self.unneeding():
             return
-        rest = [one for one in self.changed.functions if not any(map(self.with_all_tests, self.of(one)))]
-        for function in rest:
+        for function in self.changed.functions:
+            known = {one.operator for one in self.of(function) if self.with_all_tests(one)}
             self.later += self.bench.try_all(
                 Attempt.of(function, mutant, self.changed.sources[function.path], None)
                 for mutant in function.mutants
-                if mutant.answers
+                if mutant.answers and mutant.operator not in known
             )
         if self.unneeding():
             self.asides = self.bench.try_all(
@@ -210,8 +226,10 @@ class Examination:
     # ── luck ──────────────────────────────────────────────────────────────────────────────────────────
 
     def _last_control(self) -> None:
-        """A test that kills by luck, or from some time on, is red without a mutant as well."""
-        if self.bench.over:
+        """A test that kills by luck, or from some time on, is red without a mutant as well. Those that killed among few
+        tests were looked at already, after their mutants."""
+        everywhere = [*self.trials, *self.later, *self.asides]
+        if self.bench.over or not any(one.killed and one.selected is None for one in everywhere):
             return
         run = self.bench.laid_over(self.changed.controls(), "control-last")
         odd = newly_red(self.bench.green, run) - self.bench.mute
@@ -232,7 +250,10 @@ def _nobody_noticed(trials: list[Trial]) -> bool:
     return not any(one.killed or one.outcome == "not run" for one in trials)
 
 
-def _without(trial: Trial, odd: set[str]) -> Trial:
+def _without(trial: Trial, odd: set[str] | None) -> Trial:
+    """What is left of a kill when these tests count for nothing; None: nobody knows."""
+    if odd is None or not trial.killed:
+        return replace(trial, outcome="not run") if trial.killed else trial
     died = tuple(test for test in trial.died if test not in odd)
-    lucky = trial.killed and not trial.everybody and not died
-    return replace(trial, died=died, outcome="survived" if lucky else trial.outcome)
+    lucky = odd >= set(trial.selected or ("",)) if trial.everybody else not died
+    return replace(trial, died=died, outcome="survived" if lucky else "killed")

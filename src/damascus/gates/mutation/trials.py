@@ -97,7 +97,8 @@ class Bench:
         files = {test.partition("::")[0] for test in selected}
         short = dict.fromkeys(test if test.partition("::")[0] in files else test.partition("::")[0] for test in others)
         safe = [one for one in short if not any(test.startswith(one) for test in selected)]
-        options = " ".join(f"--deselect={shlex.quote(one)}" for one in safe)
+        words = [f"--deselect={one}" for one in safe] + [f"--ignore={one}" for one in safe if "::" not in one]
+        options = " ".join(map(shlex.quote, words))
         return options if len(options) < SELECTION_LIMIT else ""
 
     @property

@@ -20,6 +20,7 @@ TALK = frozenset(
 )
 RAISE = "raise RuntimeError('damascus')"
 BLOW_UP = "raise type('Damascus', (BaseException,), {})('damascus')"
+UNWRITTEN = f"{NotImplemented!r}Error"
 Seen = Mapping[int, Collection[str]]
 """Names of the types that a function gave back, by its first line, where a probe has seen that."""
 
@@ -161,10 +162,8 @@ def _stub(node: ast.stmt) -> bool:
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
-        case ast.Raise(exc=ast.Name(id="NotImplementedError")):
-            return True
-        case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"))):
-            return True
+        case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
+            return name == UNWRITTEN
         case ast.Return(value=None | ast.Constant(value=None) | ast.Name(id="NotImplemented")):
             return True
     return False
