@@ -23,7 +23,7 @@ class Tests:
         finding = (
             self._failure(candidate, run)
             or lost(candidate, run)
-            or self._not_run(missing)
+            or self._not_run(missing, run)
             or self._unproved(candidate, run)
         )
         return GateResult(
@@ -46,14 +46,14 @@ class Tests:
             output=run.output,
         )
 
-    def _not_run(self, missing: list[str]) -> Finding | None:
+    def _not_run(self, missing: list[str], run: TestRun) -> Finding | None:
         if not missing:
             return None
         message = (
             f"not run: {', '.join(missing[:20])}. The runner reported nothing of them: their file is left out by its "
             "name or a condition, or their process ended before them. Every test of the story must be run and reported."
         )
-        return Finding(gate=self.name, verdict=Verdict.TESTS_FAILED, message=message, tests=missing, output="")
+        return Finding(gate=self.name, verdict=Verdict.TESTS_FAILED, message=message, tests=missing, output=run.output)
 
     def _unproved(self, candidate: Candidate, run: TestRun) -> Finding | None:
         """A feature needs a test that was red and is green."""

@@ -54,6 +54,9 @@ def read_calls_of(source: str) -> WrittenFile:
     above: list[Head] = []
     inside: list[tuple[int, int]] = []
     for head in heads:
+        if inside and head.start < inside[-1][1]:
+            # A test inside of a test is the outer one's matter: its runner may not even see it.
+            continue
         while above and head.start >= above[-1].end:
             above.pop()
         if head.suite:
