@@ -62,6 +62,7 @@ class Newcomer:
         }
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environ = {"PATH": path, "HOME": str(folder), "DAMASCUS_HOME": str(folder / "calc-data"), "COLUMNS": "120"}
+        self.environ["DAMASCUS_LIMITS_LOAD_PER_CORE"] = "0"  # a newcomer's machine has nothing else to do
         self.environ |= person | {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
 
     def types(self, command: str) -> str:

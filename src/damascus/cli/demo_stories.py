@@ -3,9 +3,19 @@
 import importlib.util
 import sys
 
-CONFIG = """\
+
+def _runner(tests: str, modules: str) -> str:
+    if importlib.util.find_spec("pytest"):
+        return f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider {tests}"
+    return f"{sys.executable} -m unittest {modules}"
+
+
+CONFIG = f"""\
 [project]
 name = "textkit"
+
+[test]
+command = "{_runner("tests", "discover -v")}"
 
 [limits]
 disk_reserve_mb = 0
@@ -36,19 +46,13 @@ PERSONS_COMMIT = {
 """What a person commits to main while D-3 is at work on the same line."""
 
 
-def _command(module: str) -> str:
-    if importlib.util.find_spec("pytest"):
-        return f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider tests/{module}.py"
-    return f"{sys.executable} -m unittest -v tests.{module}"
-
-
 def _spec(story: str, title: str, module: str, requirements: dict[str, str], files: list[str]) -> str:
     listed = "\n".join(f"- {key}: {text}" for key, text in requirements.items())
     scope = "\n".join(f"  - {path}" for path in (*files, f"tests/{module}.py"))
     return (
         f"---\nstory: {story}\ntitle: {title}\nscope:\n{scope}\n---\n\n## Requirements\n\n{listed}\n\n"
         f"## TDD Plan\n\nOne test per requirement in tests/{module}.py, red first.\n\n"
-        f"## Test Command\n\n```sh\n{_command(module)}\n```\n"
+        f"## Test Command\n\n```sh\n{_runner(f'tests/{module}.py', f'-v tests.{module}')}\n```\n"
     )
 
 
