@@ -162,7 +162,7 @@ def _tell(app: "App", project: "Project", folder: Path, how: tuple[float, bool])
     done = [f for f in facts if f["phase"] == "done" and _is_on_main(project, f["merged_commit"])]
     say()
     say(styled(_sentence(facts, len(done), seconds), "bold"))
-    say("Not verified: confinement (the scripted agent runs unconfined), mutation (not asked for).")
+    say("Not verified: confinement (the scripted agent runs unconfined).")
     say()
     say(_next(folder, kept))
     return 0 if len(done) == len(facts) == 5 else 1

@@ -33,6 +33,7 @@ from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, tur
 from damascus.gates.diff_paths import named_paths
 from damascus.gates.requirements import proved_by_none_but
 from damascus.gates.runs import evidence, failed_tests, job
+from damascus.gates.suite import suite_at
 from damascus.git.mirror import Mirror
 
 KEPT = 64
@@ -144,8 +145,8 @@ class Canary:
 
     def _in_the_suite(self, ground: Ground, files: list[str], result: GateResult) -> None:
         """Beside the story's files, which stay as they are: code may look whether its own tests were touched."""
-        suite = suite_command(ground.candidate)
-        if suite is None or suite == ground.command:
+        suite = suite_at(ground.candidate).command
+        if suite in ("", ground.command):
             return
         wide = replace(ground, command=suite, stops=stops_early(ground.candidate, suite))
         laying = beside(wide, files)
@@ -182,12 +183,6 @@ class Canary:
             if len(self._controls) > KEPT:
                 self._controls.popitem(last=False)
         return found
-
-
-def suite_command(candidate: Candidate) -> str | None:
-    """The project's whole test command, if it has one."""
-    command = candidate.config.test.command
-    return None if command in ("", "none") else command
 
 
 def _among(ground: Ground, files: list[str]) -> Laying:

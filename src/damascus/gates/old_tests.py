@@ -10,7 +10,6 @@ it worded the test anew and all else is green, only a person can say which of th
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from damascus import stacks
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.adapted_tests import adapted
@@ -21,11 +20,11 @@ from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.permitted import permits
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests
 from damascus.gates.side_by_side import side_by_side
+from damascus.gates.suite import suite_at
 from damascus.gates.tests_in_sources import tests_in_sources
 from damascus.git.mirror import Mirror
 from damascus.git.objects import parents
 
-NONE = "none"
 NAMED = 40
 TO_THE_END = "--continue-on-collection-errors --maxfail=0"
 BROKEN = (
@@ -70,7 +69,7 @@ class OldTests:
 
     def _commands(self, candidate: Candidate) -> list[str]:
         """The project's own, and the story's where it names nothing that is new and runs what the other does not."""
-        whole, own = project_command(candidate), candidate.spec.test_command
+        whole, own = suite_at(candidate).command, candidate.spec.test_command
         first = [whole] if whole else []
         if own == whole or not runs_on_base(candidate, own):
             return first
@@ -187,14 +186,6 @@ def _listed(tests: list[str]) -> str:
 def has_tests(candidate: Candidate) -> bool:
     """Rust's tests lie inside the sources: there any of them may hold one."""
     return any(is_test(candidate, path) or path.endswith(".rs") for path in candidate.files(candidate.base))
-
-
-def project_command(candidate: Candidate) -> str:
-    """The project's whole test command; "" where it has none."""
-    named = candidate.config.test.command
-    if named:
-        return "" if named == NONE else named
-    return stacks.default_command(candidate.files(candidate.base)) or ""
 
 
 def runs_on_base(candidate: Candidate, command: str) -> bool:

@@ -22,7 +22,7 @@ from damascus.gates.mutation.control import Control, control, judges_the_text, n
 from damascus.gates.mutation.trials import AT_ONCE, Attempt, Bench, Trial
 from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
 from damascus.gates.runs import job, passed_tests, tells_single_tests
-from damascus.stacks import default_command
+from damascus.gates.suite import suite_at
 from damascus.stacks.mutants import Function, Mutant
 
 ASIDES = 12
@@ -167,8 +167,8 @@ class Examination:
     @cached_property
     def suite(self) -> Bench | None:
         """The project's whole test command, where it is another one and green."""
-        command = self.candidate.config.test.command or default_command(self.candidate.files(self.candidate.base)) or ""
-        if command in ("", "none", self.bench.command):
+        command = suite_at(self.candidate).command
+        if command in ("", self.bench.command):
             return None
         green = self.runner.run(job(self.candidate, self.candidate.tree, command, "suite"))
         ended = green.exit_code == 0 and not green.timed_out

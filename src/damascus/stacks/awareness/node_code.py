@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from damascus.stacks.awareness.reference import Reference
 from damascus.stacks.trees import Node, nodes, parse, text
 
-VARIABLES = re.compile(r"^(?:JEST_\w+|VITEST\w*|NODE_TEST_CONTEXT|NODE_V8_COVERAGE|MOCHA_\w+|DAMASCUS_\w+)$")
+VARIABLES = re.compile(
+    r"^(?:JEST_\w+|VITEST\w*|NODE_TEST_CONTEXT|NODE_V8_COVERAGE|MOCHA_\w+|DAMASCUS_\w+|RUNNER_REPORTS|RUNNER_ROOT)$"
+)
 MODULES = frozenset({"node:test", "vitest", "jest", "mocha", "chai", "@jest/globals", "ava", "tap", "sinon", "test"})
 GLOBALS = frozenset({"jest", "vi", "vitest", "describe", "it", "test", "expect", "beforeEach", "afterEach", "suite"})
 RUNNERS = re.compile(r"--test|jest|vitest|mocha|\.test\.|\.spec\.|__tests__|node:internal/test|[/\\]tests?[/\\]")

@@ -36,7 +36,7 @@ STARTS = frozenset(
     {"run", "Popen", "call", "check_call", "check_output", "system", "execv", "execvp", "add_argument", "install"}
 )
 WORDS = re.compile(r"pytest|py\.test|PYTEST|DAMASCUS_|(?:^|[\s,./])_?unittest\b|/(?:cmdline|environ)$")
-ALWAYS = re.compile(r"PYTEST_\w|PYTEST_CURRENT|DAMASCUS_\w|/proc/self/(?:cmdline|environ)")
+ALWAYS = re.compile(r"PYTEST_\w|PYTEST_CURRENT|DAMASCUS_\w|RUNNER_(?:REPORTS|ROOT)|/proc/self/(?:cmdline|environ)")
 TESTISH = re.compile(r"(?:^|[^a-z])tests?(?:$|[^a-z])|test_|_test", re.IGNORECASE)
 OF_VARIABLE = "PYTEST_CURRENT_TEST"
 HASHES = frozenset({"sha256", "sha1", "md5", "sha512", "blake2b", "blake2s", "crc32", "adler32"})

@@ -10,7 +10,7 @@ ASKED = re.compile(r"\bcfg!\s*[(\[{][^)]*\btest\b")
 NOT_TEST = re.compile(r"^#!?\[\s*cfg\s*\([^\]]*\bnot\s*\(\s*(?:any\s*\(\s*)?test\b")
 ONLY_TEST = re.compile(r"^#!?\[\s*cfg\s*\(\s*test\s*\)")
 VARIABLES = re.compile(
-    r"RUST_TEST_|NEXTEST|CARGO_TARGET_TMPDIR|CARGO_BIN_EXE|^DAMASCUS_|LLVM_PROFILE_FILE|--test-threads"
+    r"RUST_TEST_|NEXTEST|CARGO_TARGET_TMPDIR|CARGO_BIN_EXE|^DAMASCUS_|^RUNNER_(?:REPORTS|ROOT)$|LLVM_PROFILE_FILE|--test-threads"
 )
 HOLDERS = ("source_file", "declaration_list", "use_declaration", "field_declaration_list", "enum_variant_list")
 
