@@ -1,5 +1,6 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
+from tests.lying_agents import in_go, in_node, in_rust
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
 from tests.lying_agents.in_git import HOOKS
 from tests.lying_agents.tale import PYTEST, SCOPE, Scene, Tale, no_trace
@@ -172,4 +173,7 @@ TALES = (
         reaches=True,
         after=no_trace,
     ),
+    *in_go.HONEST,
+    *in_node.HONEST,
+    *in_rust.HONEST,
 )
