@@ -11,7 +11,10 @@ from tests.lying_agents import (
     by_processes,
     code_that_knows,
     in_git,
+    in_go,
+    in_node,
     in_other_stacks,
+    in_rust,
     over_old_tests,
     over_old_tests_elsewhere,
     with_files,
@@ -32,5 +35,8 @@ CHAPTERS: dict[str, tuple[Tale, ...]] = {
     "In git": in_git.LIES,
     "With files": with_files.LIES,
     "By processes": by_processes.LIES,
+    "In Go": in_go.LIES,
+    "In JavaScript": in_node.LIES,
+    "In Rust": in_rust.LIES,
 }
 LIES: tuple[Tale, ...] = tuple(lie for lies in CHAPTERS.values() for lie in lies)

@@ -1,6 +1,6 @@
 """Honest agents beside the lying ones: each does something that a lying one does too, with work that may land."""
 
-from tests.lying_agents import about_the_project, honest_about_old_tests
+from tests.lying_agents import about_the_project, honest_about_old_tests, in_go, in_node, in_rust
 from tests.lying_agents.by_processes import LATER, it_ran_and_was_ended
 from tests.lying_agents.honest_shapes import SHAPES
 from tests.lying_agents.in_git import HOOKS
@@ -179,4 +179,7 @@ TALES = (
     *SHAPES,
     *HONEST,
     *about_the_project.HONEST,
+    *in_go.HONEST,
+    *in_node.HONEST,
+    *in_rust.HONEST,
 )

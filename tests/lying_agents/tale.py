@@ -11,6 +11,7 @@ from typing import Any
 from damascus.domain.ports import Forge
 from damascus.system.sandbox import Level
 from tests.levels import as_if_here
+from tests.toolchains import need_program
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
 
 STORY = "S-1"
@@ -133,6 +134,8 @@ class Tale:
     fools: bool = False
     reaches: bool = False
     asks: bool = False
+    needs: str = ""
+    """The program of another language that its tests are run by."""
     meanwhile: Callable[[Yard], None] | None = None
     after: Callable[[Scene], None] = nothing_more
 
@@ -149,6 +152,8 @@ class Tale:
 
     def play_confined(self, folder: Path, database_url: str) -> Scene:
         """As well as this machine can."""
+        if self.needs:
+            need_program(self.needs)
         yard = Yard(folder, database_url, files={**START, **self.files}, config=self.config)
         scene = Scene(yard, folder / "outside")
         scene.outside.mkdir()
