@@ -1,6 +1,5 @@
 """Gate mutation: the body of each changed function is taken away, and a test must notice."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
 from damascus.gates.mutation import Mutation
 from tests.gates.judging import BASE, Judging, verdicts
+from tests.toolchains import need_program
 
 LOCK = 'version = 4\n\n[[package]]\nname = "m"\nversion = "0.1.0"\n'
 REFUSED = ["code_unproved"]
@@ -110,8 +110,7 @@ STACKS = {
 @pytest.mark.parametrize("stack", STACKS)
 def test_other_stacks(tmp_path: Path, stack: str) -> None:
     command, base, code, path, test, (honest, lying) = STACKS[stack]
-    if shutil.which(command.split()[0]) is None:
-        pytest.skip(f"needs {command.split()[0]}")
+    need_program(command.split()[0])
     judging = Judging.of(tmp_path, {**BASE, **base})
     good = check(judging, candidate(judging, {**code, path: test.format(honest)}, command=command))
     assert verdicts(good) == [], good

@@ -11,7 +11,7 @@ from typing import Any
 from damascus.domain.ports import Forge
 from damascus.system.sandbox import Level
 from tests.levels import as_if_here
-from tests.toolchains import need_program
+from tests.toolchains import INSTALL, need_program
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
 
 STORY = "S-1"
@@ -135,9 +135,14 @@ class Tale:
     reaches: bool = False
     asks: bool = False
     needs: str = ""
-    """The program of another language that its tests are run by."""
+    """A program of another language that its command does not name itself."""
     meanwhile: Callable[[Yard], None] | None = None
     after: Callable[[Scene], None] = nothing_more
+
+    @property
+    def programs(self) -> list[str]:
+        """Of other languages, that its tests are run by."""
+        return sorted({word for word in (*self.command.split(), self.needs) if word in INSTALL})
 
     @property
     def slug(self) -> str:
@@ -152,8 +157,8 @@ class Tale:
 
     def play_confined(self, folder: Path, database_url: str) -> Scene:
         """As well as this machine can."""
-        if self.needs:
-            need_program(self.needs)
+        for program in self.programs:
+            need_program(program)
         yard = Yard(folder, database_url, files={**START, **self.files}, config=self.config)
         scene = Scene(yard, folder / "outside")
         scene.outside.mkdir()

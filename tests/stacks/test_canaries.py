@@ -11,6 +11,7 @@ from damascus.stacks import canaries
 from damascus.stacks.layer import Style
 from damascus.stacks.made_up import MadeUp
 from tests.gates.judging import Judging, verdicts
+from tests.toolchains import INSTALL
 
 NODE_CJS = "const { test: check } = require('node:test');\nconst assert = require('assert');\n"
 NODE_ESM = "import t, { describe } from 'node:test';\nimport assert from 'node:assert';\n"
@@ -129,9 +130,9 @@ NODE_FAKE = (
     .replace("check(", "test(")
 )
 
-needs_go = pytest.mark.skipif(shutil.which("go") is None, reason="needs go")
-needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+needs_go = pytest.mark.skipif(shutil.which("go") is None, reason=f"go is missing: {INSTALL['go']}")
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason=f"cargo is missing: {INSTALL['cargo']}")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason=f"node is missing: {INSTALL['node']}")
 CASES = [
     pytest.param(GO, {"add.go": GO_CODE, "add_test.go": GO_TEST}, "go test -v ./...", [], marks=needs_go, id="go"),
     pytest.param(GO, {"add.go": GO_CODE, "add_test.go": GO_EXITS}, "go test -v ./...", ["runner_compromised"],
