@@ -61,15 +61,16 @@ def asks(yard: Yard, item: Item, question: str, *options: str) -> int:
 
 
 def landed(yard: Yard, story: str) -> None:
-    """On main, as the row says it."""
+    """On main, as the row says it and git does: main as it is."""
+    commit = yard.main()
     yard.query(
         "UPDATE work_items SET phase = 'done', state = 'resting', pr_url = 'local://repo/pulls/44', claims = 1, "
-        "merged_commit = %s, wait_kind = NULL, wait_key = NULL WHERE story_id = %s RETURNING id", SHA, story,
+        "merged_commit = %s, wait_kind = NULL, wait_key = NULL WHERE story_id = %s RETURNING id", commit, story,
     )  # fmt: skip
     item = yard.item(story)["id"]
     yard.query("DELETE FROM leases WHERE item_id = %s RETURNING item_id", item)
     yard.query(
         "INSERT INTO events_outbox (project_id, item_id, kind, body) VALUES (%s, %s, 'story.landed', "
         "jsonb_build_object('commit', %s::text, 'proof', 'it is reachable from main')) RETURNING id",
-        yard.row.id, item, SHA,
+        yard.row.id, item, commit,
     )  # fmt: skip

@@ -262,7 +262,7 @@ def test_done(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1"))
     states.landed(yard, "S-1")
     told = why(cli, "S-1")
-    assert "S-1 is done: on main as 91ab33f (PR 44) since" in told
+    assert f"S-1 is done: on main as {yard.main()[:7]} (PR 44) since" in told
     assert "Proof: it is reachable from main." in told
 
 

@@ -50,6 +50,11 @@ class Place:
         return self.root / "private"
 
     @property
+    def library(self) -> Path:
+        """Go's own packages, compiled."""
+        return self.root / "library"
+
+    @property
     def probe(self) -> Path:
         """For what looks at the run from inside."""
         return self.root / "probe"

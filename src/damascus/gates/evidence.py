@@ -10,6 +10,7 @@ import hashlib
 import os
 import shutil
 import stat
+import subprocess
 import threading
 import uuid
 from collections import OrderedDict
@@ -28,6 +29,7 @@ from damascus.domain.ports import Job, TestRun
 from damascus.gates.environment import Place, environment
 from damascus.gates.held_out import lay_over, no_links_on_the_way
 from damascus.gates.results import read_result
+from damascus.git.made import COPY
 from damascus.git.mirror import Mirror
 from damascus.stacks.go_cache import standard_library
 from damascus.stacks.kit import Kit
@@ -180,7 +182,7 @@ class CleanRunner:
                 cage=Cage(
                     level,
                     write=(place.root,),
-                    read=(*read, self._kit.folder, *self._library(place)),
+                    read=(*read, self._kit.folder),
                     seats=seats,
                 ),
             )
@@ -193,15 +195,17 @@ class CleanRunner:
 
     def _reporting(self, place: Place, seats: Seats, env: Mapping[str, str]) -> Mapping[str, str]:
         """Known runners report each test to us, whatever the command looks like; Go finds its library compiled."""
-        library = self._library(place)
-        compiled = {"GOCACHE": str(library[0])} if library else {}
-        return self._kit.switched_on({**env, **compiled}, place.reports, seats.inside(place.tree))
+        return self._kit.switched_on({**env, **self._library(place)}, place.reports, seats.inside(place.tree))
 
-    def _library(self, place: Place) -> tuple[Path, ...]:
-        """Only where nobody can write it: what lies in there is run by every other candidate."""
+    def _library(self, place: Place) -> Mapping[str, str]:
+        """A copy of each run's own, where nobody can write the one that is copied: others run what is in it."""
         confined = (self._sandbox or detect()) is not Level.UNCONFINED
         go = shutil.which("go") if confined and any(place.tree.glob("go.*")) else None
-        return standard_library(go) if go else ()
+        found = standard_library(go) if go else None
+        if found is None:
+            return {}
+        subprocess.run([*COPY, str(found), str(place.library)], check=True, capture_output=True)
+        return {"GOCACHE": str(place.library)}
 
     @cached_property
     def _kit(self) -> Kit:

@@ -1,4 +1,4 @@
-"""Go's standard library, compiled once for this machine, readable and never writable for judged commands.
+"""Go's standard library, compiled once for this machine; each judged command gets a copy of its own.
 
 Go ships no compiled library: with an empty cache each clean run would compile it anew, over and over (15 s of processor
 time). Only Go's own packages are in here: whatever a candidate compiles stays in its own run.
@@ -44,20 +44,20 @@ func TestWarm(t *testing.T) {}
 
 
 @cache
-def standard_library(go: str) -> tuple[Path, ...]:
+def standard_library(go: str) -> Path | None:
     """The cache for this very Go, made now if it is not there; none where it can't be made: then each run compiles."""
     told = subprocess.run([go, "env", "GOVERSION", "GOROOT", "GOFLAGS", "CGO_ENABLED"], capture_output=True, timeout=60)
     if told.returncode:
-        return ()
+        return None
     parent = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "damascus")
     folder = parent / f"go-{hashlib.sha256(told.stdout + TEST.encode()).hexdigest()[:16]}"
     try:
         parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (parent / f"{folder.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return (folder,) if folder.exists() or _filled(go, folder) else ()
+            return folder if folder.exists() or _filled(go, folder) else None
     except (OSError, subprocess.SubprocessError):
-        return ()
+        return None
 
 
 def _filled(go: str, folder: Path) -> bool:
