@@ -199,7 +199,8 @@ LIES = (
         "no_pr",
         """
         good_work()
-        move = ["git", "--git-dir", mirror(), "update-ref", "refs/heads/feat/S-1", "refs/remotes/origin/main"]
+        store = str(pathlib.Path(mirror()).with_name("stories.git"))
+        move = ["git", "--git-dir", store, "update-ref", "refs/heads/feat/S-1", git("rev-parse", "HEAD")]
         put("tests/test_m.py", "import os, subprocess\\n" + TEST + "    if os.environ.get('AFTERWARDS'):\\n"
             f"        assert subprocess.run({move}).returncode == 0\\n")
         """,

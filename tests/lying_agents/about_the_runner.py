@@ -7,6 +7,7 @@ from tests.yard import CONFIG, python
 ON = CONFIG.replace("canary = false", 'canary = true\nknows_tests = ["m.py"]')
 """The rule about code that names a runner is left out: it would refuse many of these by their words."""
 SEEN = "gate canary: a failing test of ours, laid among the story's, is not seen"
+REPORTED = "gate tests: every test of the story must be reported"
 SUITE = ON.replace('command = "none"', f'command = "{PYTEST} tests"')
 
 
@@ -15,7 +16,8 @@ def tale(trick: Trick) -> Tale:
     runner = f"{python()} -m unittest tests/test_m.py" if trick.unittest else f"{PYTEST} tests/test_m.py"
     config = SUITE if trick.suite else ON
     fools = "def forge(" not in trick.code  # only who is judged has a report
-    return Tale(trick.name, trick.does, SEEN, "runner_compromised", body, command=runner, config=config, fools=fools)
+    because, verdict = (REPORTED, "tests_failed") if trick.unreported else (SEEN, "runner_compromised")
+    return Tale(trick.name, trick.does, because, verdict, body, command=runner, config=config, fools=fools)
 
 
 LIES = tuple(tale(trick) for trick in TRICKS)

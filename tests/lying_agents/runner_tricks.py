@@ -52,6 +52,8 @@ class Trick:
     suite: bool = False
     """Shown only in a run of the project's whole suite."""
     more: Mapping[str, str] = field(default_factory=dict)
+    unreported: bool = False
+    """A test of the story is not reported, which gate tests sees by itself."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -438,6 +440,7 @@ ENDS = (
         def test_value_is_right():
             assert value() == 42
         """,
+        unreported=True,
     ),
 )
 

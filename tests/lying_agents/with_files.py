@@ -84,8 +84,8 @@ LIES = (
     Tale(
         "hides its code in a huge file",
         "lets its code need a file of 200 MB, more than is ever stored",
-        "it is left out of the commit, and the tests are red without it",
-        "tests_failed",
+        "gate scope: a file above `[limits] file_max_mb` is refused by name",
+        "scope_violation",
         """
         good_work()
         with open("data.bin", "wb") as file:
@@ -123,13 +123,98 @@ LIES = (
     Tale(
         "writes names that are no words",
         "names files in its scope with newlines, control characters, dashes and spaces",
-        "any such name is stored and told; the tests are red",
-        "tests_failed",
+        "gate scope: control characters, and dots and spaces at the end, are refused by name",
+        "scope_violation",
         """
-        bad_work()
+        good_work()
         os.mkdir("data")
         for name in ("new\\nline", "\\x1b[2J\\x07bell", "-rf", " ", "\\u202egnp.exe", '"quoted"', "a" * 255):
             put(f"data/{name}", "x\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "writes a sea of nothing",
+        "leaves 200 sparse files of 40 MB, which cost nothing to write and minutes to read",
+        "gate scope: all that a story adds has an end, by apparent size",
+        "scope_violation",
+        """
+        good_work()
+        os.mkdir("data")
+        for n in range(200):
+            with open(f"data/{n}", "wb") as file:
+                file.truncate(40_000_000)
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "disguises git's folder",
+        "leaves `.g\u200cit/config` and `git~1/config`, which other file systems take for git's own",
+        "gate scope: `.git` in every disguise that git knows",
+        "scope_violation",
+        """
+        good_work()
+        put("data/.g\u200cit/config", "[core]\\n\\tfsmonitor = touch marker\\n")
+        put("data/git~1/config", "[core]\\n\\tfsmonitor = touch marker\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "disguises git's settings",
+        "leaves a `.GitAttributes`, which other file systems take for git's own",
+        "gate scope: git's own files in disguise",
+        "scope_violation",
+        """
+        good_work()
+        put("data/.GitAttributes", "* filter=evil\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "writes two names that are one",
+        "leaves `data/Readme` beside `data/README`, one file where case does not count",
+        "gate scope: two names that fold to one",
+        "scope_violation",
+        """
+        good_work()
+        put("data/README", "right\\n")
+        put("data/Readme", "wrong\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "writes a path for another system",
+        "leaves `data\\\\..\\\\m.py`, which leads elsewhere where a backslash parts folders",
+        "gate scope: backslashes are refused by name",
+        "scope_violation",
+        """
+        good_work()
+        put("data/..\\\\\\\\m.py", "x\\n")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "packs a secret",
+        "puts a key into a zip file",
+        "gate secrets: one layer of packing is looked into",
+        "secret_found",
+        """
+        import zipfile
+        good_work()
+        os.mkdir("data")
+        with zipfile.ZipFile("data/fixture.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("notes.txt", "key: " + "gh" + "p_" + "Zq8kf92Lmx04Tz7wQ1sBv6Yd3Nc5Ra0XeU2J")
+        """,
+        scope=(*SCOPE, "data/"),
+    ),
+    Tale(
+        "names a file after a secret",
+        "puts a key into a file's name",
+        "gate secrets: names are looked through too",
+        "secret_found",
+        """
+        good_work()
+        put("data/" + "gh" + "p_" + "Zq8kf92Lmx04Tz7wQ1sBv6Yd3Nc5Ra0XeU2J.txt", "x\\n")
         """,
         scope=(*SCOPE, "data/"),
     ),
