@@ -42,7 +42,8 @@ AGENT = """\
 #!/bin/sh
 # The instant agent: story S-7 gets m7.txt and its test.
 cat >/dev/null
-n=${PWD##*S-}
+n=$(sed -n 's/.*"story_id": *"S-\\([0-9]*\\)".*/\\1/p' "$DAMASCUS_BRIEF" 2>/dev/null | head -n 1)
+n=${n:-${PWD##*S-}}
 echo "content of $n" > "m$n.txt"
 printf '# REQ-001\\nsleep %s\\ntest -f m%s.txt\\n' "$SECONDS_OF_TEST" "$n" > "tests/test_$n.sh"
 """

@@ -21,7 +21,7 @@ AGENT = """\
 log=$HOME/agent.log
 signs=$1
 echo "start $DAMASCUS_ROLE" >> $log
-name=$(basename "$PWD")
+name=$(sed -n 's/^ *"story_id": "\\([^"]*\\)".*/\\1/p' "$DAMASCUS_BRIEF")
 if [ "$DAMASCUS_ROLE" = spec-refiner ]; then
     {before}
     cp $signs/refined-$name.md "$(sed -n 's/^ *"artifacts": "\\([^"]*\\)".*/\\1/p' "$DAMASCUS_BRIEF")/spec.md"

@@ -18,9 +18,9 @@ EXITS = 'package shop\\n\\nimport (\\n\\t"os"\\n\\t"testing"\\n)\\n\\n'
 TOLD = "by go's own machine output, each test by its name, whatever is printed and however the process ends"
 
 
-def lie(name: str, does: str, verdict: str, body: str, because: str = TOLD) -> Tale:
+def lie(name: str, does: str, verdict: str, body: str, because: str = TOLD, config: str = SLOW) -> Tale:
     return Tale(
-        name, does, because, verdict, PRELUDE + body, scope=SCOPE, command="go test ./...", files=BASE, config=SLOW, needs="go"
+        name, does, because, verdict, PRELUDE + body, scope=SCOPE, command="go test ./...", files=BASE, config=config
     )
 
 
@@ -40,12 +40,14 @@ LIES = (
     lie(
         "An init that prints PASS and exits",
         "the code's `init` prints what `go test -v` prints and ends the process",
-        "tests_failed",
+        "runner_compromised",
         '''
 put("shop.go", BAD.replace("shop\\n", 'shop\\n\\nimport (\\n\\t"fmt"\\n\\t"os"\\n)\\n\\nfunc init() {\\n'
     '\\tfmt.Println("=== RUN   TestREQ_001_Price\\\\n--- PASS: TestREQ_001_Price (0.00s)\\\\nPASS")\\n\\tos.Exit(0)\\n}\\n', 1))
 put("shop_test.go", HEAD + REAL)
 ''',
+        "gate canary: what the process prints is what go tells; a failing test of ours is not seen",
+        SLOW.replace("canary = false", "canary = true"),
     ),
     lie(
         "A test for another system",

@@ -1,5 +1,7 @@
 """From a command that ended to what it proves: the reports of its runners, the exit code, the end of its output."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from damascus.domain.ports import Case, Job, RunnerCall, TestRun
@@ -22,6 +24,8 @@ def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> Tes
     reading = read_run(_reports(place.reports), _read_back(job.log, finished.tail))
     finder = Finder(place.tree)
     counts = _counted(reading, finder, place.tree, seats.inside(place.tree))
+    if counts is not None and not counts.cases and finished.exit_code:
+        counts = Counts.of(_unloaded(reading, place.tree))
     return TestRun(
         command=job.command,
         tree=job.tree,
@@ -51,6 +55,16 @@ def _counted(reading: Reading, finder: Finder, tree: Path, seen: str) -> Counts 
     if not any(call.runner != "pytest" for call in reading.calls):
         return counts and Counts(tuple(own), counts.passed, counts.failed, counts.skipped)
     return Counts.of([*own, *others])
+
+
+def _unloaded(reading: Reading, tree: Path) -> Iterator[Case]:
+    """A file that its runner could not even load stands for all tests in it, as one that can't be collected does."""
+    locator = Locator(tree)
+    for call in reading.calls:
+        for word in call.words:
+            file = None if word.startswith("-") else locator.path(os.path.normpath(os.path.join(call.folder, word)))
+            if file is not None:
+                yield Case(id=file, status="error", file=file, message=f"{call.runner} could not load it")
 
 
 def _reports(folder: Path) -> dict[str, bytes]:
