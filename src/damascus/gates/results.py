@@ -25,7 +25,7 @@ def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> Tes
     finder = Finder(place.tree)
     counts = _counted(reading, finder, place.tree, seats.inside(place.tree))
     if counts is not None and not counts.cases and finished.exit_code:
-        counts = Counts.of(_unloaded(reading, place.tree))
+        counts = Counts.of(_unloaded(reading, Locator(place.tree, seats.inside(place.tree))))
     return TestRun(
         command=job.command,
         tree=job.tree,
@@ -57,9 +57,8 @@ def _counted(reading: Reading, finder: Finder, tree: Path, seen: str) -> Counts 
     return Counts.of([*own, *others])
 
 
-def _unloaded(reading: Reading, tree: Path) -> Iterator[Case]:
+def _unloaded(reading: Reading, locator: Locator) -> Iterator[Case]:
     """A file that its runner could not even load stands for all tests in it, as one that can't be collected does."""
-    locator = Locator(tree)
     for call in reading.calls:
         for word in call.words:
             file = None if word.startswith("-") else locator.path(os.path.normpath(os.path.join(call.folder, word)))
