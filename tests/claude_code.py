@@ -14,7 +14,7 @@ from damascus.agents.claude import ClaudeAgent, Patience
 from damascus.agents.gateway import GatewayBridge
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import AgentRun, Watch, WriteDecision
-from damascus.system.sandbox import Level
+from damascus.system.sandbox import Level, seats_at
 from tests.contracts.agent_contract import a_brief
 from tests.model_server import Block, ModelServer, call
 
@@ -89,7 +89,8 @@ class Bench:
         return self.folder / "workspace"
 
     def path(self, name: str) -> str:
-        return str(self.workspace / name)
+        """As Claude Code sees it."""
+        return seats_at(self.level, self.workspace, None).inside(self.workspace / name)
 
     def agent(self, url: str) -> ClaudeAgent:
         return ClaudeAgent(

@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from tests.lying_agents.tale import STORY, Scene, Tale
 from tests.model_server import ModelServer, Turn, call, say
-from tests.scenarios.stories import claude, reading, workspace
+from tests.scenarios.stories import claude, reading, seen
 from tests.yard import START, Yard, python, story
 
 Telling = Callable[[Scene, Tale], list[Turn]]
@@ -49,7 +49,7 @@ def by_tools(scene: Scene, tale: Tale) -> list[Turn]:
     brief.write_text('{"attempt": 1, "file_scope": []}')
     env = {"PATH": os.environ["PATH"], "HOME": str(scene.yard.folder), "DAMASCUS_BRIEF": str(brief)}
     subprocess.run([python(), "-c", program(scene, replace(tale, fools=False))], cwd=copy, env=env, check=True)
-    after, here = _files(copy), workspace(scene.yard)
+    after, here = _files(copy), seen(scene.yard)
     written = [name for name in after if after[name] != before.get(name)]
     turns: list[Turn] = [[call("Read", file_path=str(here / name))] for name in written if name in before]
     turns += [[call("Write", file_path=str(here / name), content=after[name])] for name in written]

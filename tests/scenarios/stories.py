@@ -17,6 +17,7 @@ from typing import Any
 
 from damascus.assembly import Choice, make_agent
 from damascus.domain.ports import Agent
+from damascus.system.sandbox import detect, seats_at
 from damascus.writes.log import Entry, read
 from tests.model_server import Block, Turn, call, say
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python
@@ -66,8 +67,14 @@ def workspace(yard: Yard, name: str = STORY) -> Path:
     return yard.project.worktrees / name
 
 
+def seen(yard: Yard, name: str = STORY) -> Path:
+    """The workspace as the agent sees it."""
+    folder = workspace(yard, name)
+    return Path(seats_at(detect(), folder, None).inside(folder))
+
+
 def writes(yard: Yard, path: str, content: str) -> Block:
-    return call("Write", file_path=str(workspace(yard) / path), content=content)
+    return call("Write", file_path=str(seen(yard) / path), content=content)
 
 
 def runs(command: str) -> Block:
