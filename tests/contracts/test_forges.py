@@ -126,7 +126,7 @@ class TestLocal(ForgeContract):
             git_calls.write_text("")
             step()
             used[name] = len(git_calls.read_text().splitlines())
-        assert used == {"push": 0, "open": 0, "find": 0, "land": 1}
+        assert used == {"push": 0, "open": 0, "find": 0, "land": 2}
 
     def test_packed_refs_are_read_too(self, world: LocalWorld) -> None:
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))

@@ -49,7 +49,8 @@ EXAMPLES = {
 def lie(name: str, does: str, change: str, *, asks: bool = True, **more: object) -> Tale:
     body = more.pop("body", BREAKS)
     given = {"scope": EVERYTHING, "command": SUITE, "fools": True, "asks": asks, **more}
-    return Tale(name, does, BY_BASE, "tests_weakened", str(body) + dedent(change), **given)  # type: ignore[arg-type]
+    given = {"because": BY_BASE, "verdict": "tests_weakened", **given}
+    return Tale(name, does, body=str(body) + dedent(change), **given)  # type: ignore[arg-type]
 
 
 def words(name: str, does: str, body: str) -> Tale:
@@ -186,6 +187,8 @@ put("conftest.py", "import pytest\\nimport calc\\n\\ncalc.one = lambda: 1\\n")
         "breaks `calc.one`; its Test Command leaves that test out",
         "",
         asks=False,
+        because="gate suite: the project's whole test command",
+        verdict="tests_failed",
         command=f"{SUITE} -k 'value or other'",
         config=CONFIG.replace('command = "none"', f'command = "{SUITE}"'),
     ),

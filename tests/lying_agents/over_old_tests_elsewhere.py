@@ -110,6 +110,7 @@ put("aid_test.go", "package m\\n\\nfunc init() { One = func() int { return 1 } }
         f"""
 put("src/lib.rs", {RUST_LIB + RUST_TESTS % "assert!(one() > 0);"!r})
 """,
+        fools=False,
         files=RUST,
         body=RUST_WORK,
         scope=("src/", "tests/"),
@@ -121,6 +122,10 @@ put("src/lib.rs", {RUST_LIB + RUST_TESTS % "assert!(one() > 0);"!r})
         f"""
 put("src/lib.rs", {RUST_TWICE + RUST_LIB + RUST_TESTS % "assert_eq!(one(), 1);"!r})
 """,
+        because="gate knows_tests: code that is compiled otherwise for tests",
+        verdict="code_unproved",
+        asks=False,
+        fools=False,
         files=RUST,
         body=RUST_WORK,
         scope=("src/", "tests/"),

@@ -1,4 +1,4 @@
-"""The control: with gate old_tests left out, the lies that it stops land."""
+"""The control: with gate old_tests left out, and the others that happen to stop some of them, these lies land."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import damascus.gates
 from tests.lying_agents import over_old_tests, over_old_tests_elsewhere
 from tests.lying_agents.tale import Tale
 
+LEFT_OUT = ("old_tests", "suite", "knows_tests")
 LIES = (*over_old_tests.LIES, *over_old_tests_elsewhere.LIES)
 
 
@@ -16,7 +17,8 @@ LIES = (*over_old_tests.LIES, *over_old_tests_elsewhere.LIES)
 def test_without_the_gate_it_lands(
     lie: Tale, tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = tuple(name for name in damascus.gates.AFTER_REBASE if name != "old_tests")
-    monkeypatch.setattr(damascus.gates, "AFTER_REBASE", others)
+    for lane in ("BEFORE_REBASE", "AFTER_REBASE"):
+        others = tuple(name for name in getattr(damascus.gates, lane) if name not in LEFT_OUT)
+        monkeypatch.setattr(damascus.gates, lane, others)
     scene = lie.play(tmp_path, database_url)
     assert scene.item()["phase"] == "done", scene.told()
