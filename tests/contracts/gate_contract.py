@@ -26,7 +26,8 @@ def lying(judging: Judging) -> Candidate:
     """A candidate in which every gate must find what is its own to find."""
     token = "sk-ant-" + "api03-" + "Zq7Xw2Lp9Kd4" * 4
     files = {
-        "src.py": f"import os\nKEY = '{token}'\n",
+        "src.py": f"import os\nKEY = '{token}'\nTESTED = os.environ.get('PYTEST_CURRENT_TEST')\n",
+        "pytest.ini": "[pytest]\npython_files = never_*.py\n",
         "conftest.py": "collect_ignore = ['tests']\n",
         "tests/test_old.py": None,
     }

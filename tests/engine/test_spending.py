@@ -162,12 +162,14 @@ def test_an_outage_is_no_attempt_and_its_tokens_are_counted(tmp_path: Path, data
 @pytest.mark.req("X5")
 def test_the_refiners_step_is_paid_from_the_same_purse(tmp_path: Path, database_url: str) -> None:
     more = PRICES + "[budget]\nstory_tokens = 100\n"
-    text = config(more).replace("[agent]\n", "[agent]\nrefiner = true\n")
+    text = config(more).replace("[agent]\n", '[agent]\nrefiner = true\nrefiner_approval = "auto"\n')
     yard = Yard(tmp_path, database_url, files=FILES, config=text)
     yard.add("---\nstory: one\ntitle: One\n---\nSomething.\n", rough=True)
 
     def refines(brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
-        Path(brief.artifacts, "spec.md").write_text(shell_story("one"))
+        whole = shell_story("one").replace("title: Story one", "title: One")
+        whole = whole.replace("---\n## ", "---\nSomething.\n\n## ", 1)
+        Path(brief.artifacts, "spec.md").write_text(whole)
         return AgentRun(exit_code=0, usage=Usage(input_tokens=120))
 
     agent = Metered(refines, works())

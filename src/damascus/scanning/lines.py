@@ -48,7 +48,7 @@ def _unpacked(path: str, data: bytes) -> Iterator[tuple[str, bytes]]:
             if room < 0:
                 raise ScanFailed(f"{path} unpacks to more than {UNPACKED_LIMIT // 1_000_000} MB")
             yield name, content
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError):
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, ValueError):
         return
 
 

@@ -74,7 +74,7 @@ class Kit:
         folder = shlex.quote(str(self.folder / program))
         if program == "node":
             return NODE.format(folder=folder, preload=shlex.quote(str(self.folder / PACKAGE / "preload.cjs")))
-        python, run = shlex.quote(sys.executable), shlex.quote(str(self.folder / PACKAGE / "run.py"))
+        python, run = shlex.quote(sys.executable), shlex.quote(str((self.folder / PACKAGE / "run").with_suffix(".py")))
         return SCRIPT.format(python=python, run=run, program=program, folder=folder)
 
     def switched_on(self, env: Mapping[str, str], reports: Path, tree: str) -> dict[str, str]:

@@ -1,1 +1,1 @@
-SELECT pg_advisory_xact_lock(hashtextextended('damascus.place', %(repo)s::bigint))
+SELECT pg_advisory_xact_lock(hashtextextended('place of a repository', %(repo)s::bigint))
