@@ -132,7 +132,7 @@ def test_whatever_an_agent_locks_nobody_waits(tmp_path: Path, database_url: str,
     """It holds every file that it can open until another story has landed. Set-up is among what both need."""
     confined = walls(level)
     yard = planted(
-        tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "mkdir -p build && echo made > build/made.txt"\n'
+        tmp_path, database_url, f'{CONFIG}[workspace]\nsetup = "mkdir -p .tox && echo made > .tox/made.txt"\n'
     )
     yard.add(story("S-1"), story("S-2"))
     waits = """
@@ -144,7 +144,7 @@ if brief["story_id"] == "S-1":
 """
 
     def go_on(step: str, when: str) -> None:
-        if (step, when) == ("land", "after"):
+        if (step, when) == ("land", "after_done"):
             with suppress(OSError):
                 (yard.project.worktrees / "S-1/go").touch()
 
