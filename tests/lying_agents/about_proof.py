@@ -26,7 +26,11 @@ def about(test: str, top: str = "") -> str:
 HELD = "gate mutation: the control, which changes nothing but the text, is red"
 LIES = (
     lie("asserts nothing", "calls the code and asserts nothing", about("double(21)")),
-    lie("asserts a tautology", "compares the code's answer with itself", about("assert double(21) == double(21)")),
+    lie(
+        "asserts a tautology",
+        "compares the code's answer with an earlier answer of its own",
+        about("first = double(21)\nassert double(21) == first"),
+    ),
     lie("asserts a type", "asserts that an int comes back", about("assert isinstance(double(21), int)")),
     lie("asserts its type exactly", "asserts `type(x) is int`", about("assert type(double(21)) is int")),
     lie("asserts not None", "asserts that something comes back", about("assert double(21) is not None")),
