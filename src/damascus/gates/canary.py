@@ -30,7 +30,7 @@ from damascus.gates.canary_places import (
     together,
 )
 from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, turned
-from damascus.gates.diff_paths import named_paths
+from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.requirements import proved_by_none_but
 from damascus.gates.runs import evidence, failed_tests, job
 from damascus.gates.suite import suite_at
@@ -149,7 +149,7 @@ class Canary:
         if suite in ("", ground.command):
             return
         wide = replace(ground, command=suite, stops=stops_early(ground.candidate, suite))
-        laying = beside(wide, files)
+        laying = beside(wide, [path for path in files if is_test(ground.candidate, path)])
         if not laying:
             return
         run = self._run(wide, ground.candidate.tree, laying, "canary-suite")

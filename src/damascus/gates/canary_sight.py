@@ -35,9 +35,12 @@ def missing(green: TestRun, run: TestRun, ours: Collection[str]) -> list[str]:
     if not tells_single_tests(green) or not tells_single_tests(run):
         lost = green.total > run.total
         return [f"{green.total - run.total} of {green.total} tests"] if lost and run.counted else []
-    now = Counter(plain(case.id) for case in run.cases if not any(named(case, name) for name in ours))
-    before = Counter(plain(case.id) for case in green.cases)
+    now, before = _counted(run, ours), _counted(green, ours)
     return [test for test, count in before.items() if now[test] < count]
+
+
+def _counted(run: TestRun, ours: Collection[str]) -> Counter[str]:
+    return Counter(plain(case.id) for case in run.cases if not any(named(case, name) for name in ours))
 
 
 def turned(green: TestRun, run: TestRun, ours: Collection[str], laid: Collection[str]) -> list[str]:

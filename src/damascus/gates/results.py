@@ -24,7 +24,7 @@ def read_result(job: Job, place: Place, seats: Seats, finished: Finished) -> Tes
     reading = read_run(_reports(place.reports), _read_back(job.log, finished.tail))
     finder = Finder(place.tree)
     counts = _counted(reading, finder, place.tree, seats.inside(place.tree))
-    if counts is not None and not counts.cases and finished.exit_code:
+    if counts is not None and reading.calls and not counts.cases and finished.exit_code:
         counts = Counts.of(_unloaded(reading, Locator(place.tree, seats.inside(place.tree))))
     return TestRun(
         command=job.command,
