@@ -6,9 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from damascus.store.db import Database
-from tests import databases
+from tests import databases, matrices
 from tests.real_forge import gitea_alone, older_gitea, radicle, real_gitea  # noqa: F401  fixtures for every test
 
+pytest_addoption = matrices.pytest_addoption
+pytest_report_header = matrices.pytest_report_header
+pytest_terminal_summary = matrices.pytest_terminal_summary
+pytest_collection_modifyitems = matrices.pytest_collection_modifyitems
 KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR")
 OWNED = pytest.StashKey[databases.OwnedFolder]()
 
@@ -18,6 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name not in KEPT:
             del os.environ[name]
+    matrices.pytest_configure(config)
     if not hasattr(config, "workerinput"):
         config.stash[OWNED] = databases.OwnedFolder()
         # In memory too, and gone with each test that passed: a disk slows down by what was just deleted on it.

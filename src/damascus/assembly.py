@@ -122,6 +122,7 @@ def make_tools(
         read_config=read_config,
         prepare_checkout=prepare,
         home_of=setup.home_of,
+        as_laid=setup.as_laid,
         stopping=stopping,
         end_leftovers=end_leftovers,
         boundary=boundary,

@@ -49,6 +49,22 @@ def test_every_checkout_is_set_up_once_per_lock_file(
     assert yard.on_main("tracked.txt") == "tracked"
 
 
+@pytest.mark.req("D4", "D6")
+def test_what_set_up_made_and_nobody_ignores_is_no_story_s_work(tmp_path: Path, database_url: str) -> None:
+    command = "mkdir deps; echo 'from setup' > deps/installed; echo '{}' > package-lock.json"
+    settings = f'[workspace]\nsetup = "{command}"\ncopy = [".env.test"]\n'
+    yard = Yard(tmp_path, database_url, files={"README": "x\n"}, config=config(settings))
+    yard.write({".env.test": "TOKEN=local\n"})
+    yard.add(shell_story("one"), shell_story("two"))
+    needs = "# REQ-001\ntest -f deps/installed && test -f package-lock.json && sh {}.sh | grep hello\n"
+    honest = {"write": {"one.sh": "echo hello one\n", "tests/test_one.sh": needs.format("one")}}
+    files = {"two.sh": "echo hello two\n", "tests/test_two.sh": needs.format("two"), "package-lock.json": "{1}\n"}
+    yard.work(Watched(yard, {"one": [honest], "two": [{"write": files}]}))
+    assert yard.item("one")["phase"] == "done", yard.questions()
+    assert yard.on_main("package-lock.json") is None and yard.on_main(".env.test") is None
+    assert yard.item("two")["last_verdict"] == "scope_violation", "an agent that changes it is told so"
+
+
 @pytest.mark.req("D4")
 def test_the_values_of_passed_on_variables_stand_in_no_log(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch

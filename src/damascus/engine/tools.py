@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from damascus.domain.config import Config
+from damascus.domain.ids import Sha
 from damascus.domain.ports import Agent, EvidenceRunner, Forge, Gate
 from damascus.git.mirror import Mirror
 from damascus.git.snapshots import Snapshots
@@ -89,6 +90,8 @@ class Tools:
     prepare_checkout: Callable[[Path], object]
     home_of: Callable[[Path], Path | None]
     """HOME of the command that set a checkout up."""
+    as_laid: Callable[[Path, Sha, Config], Callable[[str], bool]]
+    """Which paths of a checkout are as the set-up made them."""
     stopping: Callable[[], bool]
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing

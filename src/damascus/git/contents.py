@@ -68,7 +68,7 @@ class Written:
 @dataclass(frozen=True)
 class Walk:
     """One look at a folder. `into_ignored`: also go where nothing counts (for snapshots). `named`: the story's scope;
-    what it names counts, whatever is ignored."""
+    what it names counts, whatever is ignored. `as_laid`: is an untracked file just as set-up made it?"""
 
     folder: Path
     base: Listing
@@ -77,6 +77,7 @@ class Walk:
     named: Scope = NOTHING_NAMED
     room: Room = Room()
     base_size: Callable[[str], int] = lambda path: 0
+    as_laid: Callable[[str], bool] = lambda path: False
 
     def contents(self) -> Contents:
         found = Contents()
@@ -169,7 +170,8 @@ class Walk:
             (found.grown if tracked else found.new)[path] = size
 
     def _ignored(self, path: str, ignored: str) -> bool:
-        return bool(ignored and not self._counts(path, ignored)) or self.rules.ignore(path, folder=False)
+        by_rule = bool(ignored and not self._counts(path, ignored)) or self.rules.ignore(path, folder=False)
+        return by_rule or self.as_laid(path)
 
     def _huge(self, path: str, size: int, tracked: bool, found: Contents) -> None:
         """What the base has as large stays as it is, unread."""

@@ -26,7 +26,7 @@ from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError, Stopping
 from damascus.domain.ids import Sha
 from damascus.git.in_place import set_up_in
-from damascus.git.made import Made, entries, first_reference, keep_only, made_in
+from damascus.git.made import Made, entries, first_reference, is_as_laid, keep_only, made_in
 from damascus.git.mirror import Mirror
 from damascus.git.own_products import own_products, refusal
 from damascus.git.sources import Sources
@@ -88,6 +88,17 @@ class WorkspaceSetup:
             self._set_up(checkout, base, config)
         for name in config.workspace.copy_files:
             self._copy_file(name, checkout)
+
+    def as_laid(self, checkout: Path, base: Sha, config: Config) -> Callable[[str], bool]:
+        """Which paths in a checkout are as set-up or `copy` put them there: these are no story's work."""
+        made = Made.read(self.folder / self._key(base, config)) if config.workspace.setup else None
+
+        def unchanged(path: str) -> bool:
+            if made is not None and is_as_laid(made.folder / path, checkout / path):
+                return True
+            return path in config.workspace.copy_files and is_as_laid(self.user_top / path, checkout / path)
+
+        return unchanged
 
     def home_of(self, checkout: Path) -> Path | None:
         """HOME of the set-up that this checkout was prepared by: what was fetched lies there."""

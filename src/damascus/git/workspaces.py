@@ -12,7 +12,7 @@ import shutil
 import stat
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,12 +132,19 @@ class Workspaces:
     def collect(self, workspace: Workspace) -> Sha:
         return self.collected(workspace).tree
 
-    def collected(self, workspace: Workspace, scope: Scope = NOTHING_NAMED, room: Room | None = None) -> "Collected":
+    def collected(
+        self,
+        workspace: Workspace,
+        scope: Scope = NOTHING_NAMED,
+        room: Room | None = None,
+        as_laid: Callable[[str], bool] = lambda path: False,
+    ) -> "Collected":
         """The tree of every file that counts. An agent's commits, branch, index and ignore rules do not."""
         mirror, listing = self.mirror, self.mirror.listing(workspace.base)
         walk = Walk(
             workspace.path, listing, base_rules(mirror, listing), into_ignored=False,
             named=scope, room=room or Room(), base_size=base_sizes(mirror, listing),
+            as_laid=as_laid,
         )  # fmt: skip
         found = walk.contents()
         writer = TreeWriter(mirror, workspace.path, workspace.story, workspace.base)

@@ -187,9 +187,10 @@ def _made_of(sent: Sent, purse: Purse) -> Made:
 def _commit(run: Run, spec: Spec, workspace: Workspace, writes: Pipeline, made: Made) -> Made:
     """What counts is the files: the agent's own commits, branches and hooks do not."""
     mirror, base = run.tools.mirror, workspace.base
-    limits = run.tools.read_config(base).limits
+    config = run.tools.read_config(base)
+    limits, as_laid = config.limits, run.tools.as_laid(workspace.path, base, config)
     room = Room(limits.file_max_mb * MEGABYTE, limits.tree_max_mb * MEGABYTE)
-    left = run.tools.workspaces.collected(workspace, Scope(run.item.file_scope), room)
+    left = run.tools.workspaces.collected(workspace, Scope(run.item.file_scope), room, as_laid)
     tree, changed = left.tree, mirror.changed(base, left.tree)
     forbidden = [*refused_files(left.refused), *role_findings(run, writes, base, tree, changed)]
     found = {"tree": tree, "base": base, "files_changed": [file.path for file in changed], "forbidden": forbidden}
