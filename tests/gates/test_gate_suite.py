@@ -167,3 +167,30 @@ def test_nobody_hides_the_suite_by_what_a_story_brings(tmp_path: Path) -> None:
     files = CODE | {"tests/test_old.py": None, "damascus.toml": '[test]\ncommand = "none"\n'}
     result = suite(judging, judging.candidate(files, command="echo fine"))
     assert [proof.gate for proof in result.evidence] == ["suite", "suite on the base"]
+
+
+# ── luck ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def lucky(folder: Path, red_in: str, files: dict[str, str | None]) -> GateResult:
+    """An old test that fails in the named runs only, on whatever tree."""
+    test = f"import os\n\ndef test_luck():\n    assert os.environ['RUN_NUMBER'] not in {red_in!r}\n"
+    judging = Judging.of(folder, OLD | {"tests/test_luck.py": test})
+    runs, prepare = iter(range(100)), judging.runner._prepare
+    judging.runner._prepare = lambda place: {**prepare(place), "RUN_NUMBER": str(next(runs))}
+    return suite(judging, judging.candidate(files, command=ONLY_OWN, config=WHOLE))
+
+
+@pytest.mark.req("W7")
+def test_an_old_test_that_is_red_once_only_is_flaky_and_refuses_nobody(tmp_path: Path) -> None:
+    result = lucky(tmp_path, "0", CODE | TEST)
+    assert result.findings == [] and result.flaky == ["tests/test_luck.py::test_luck"]
+    assert any("is flaky" in note for note in result.notes)
+
+
+@pytest.mark.req("W7")
+def test_luck_excuses_nothing_that_is_red_each_time(tmp_path: Path) -> None:
+    broken = {"lib.py": "def name():\n    return 'new'\n"}
+    result = lucky(tmp_path, "0", CODE | TEST | broken)
+    assert verdicts(result) == ["tests_failed"] and result.findings[0].tests == ["tests/test_name.py::test_name"]
+    assert result.flaky == ["tests/test_luck.py::test_luck"]

@@ -42,6 +42,7 @@ class Told:
     lost: tuple[str, ...] = ()
     unverified: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
 
 
 class OldTests:
@@ -117,6 +118,7 @@ class OldTests:
                 *told.notes,
                 *([f"old tests: green under the names that the code has now: {_listed(held)}"] if held else []),
             ),
+            tuple(flaky),
         )
 
     def _judged(self, candidate: Candidate, old: BaseTests, told: list[Told]) -> GateResult:
@@ -135,6 +137,7 @@ class OldTests:
             evidence=[evidence(self.name, one.run) for one in told],
             unverified=[*old.told, *(line for one in told for line in one.unverified)],
             notes=[line for one in told for line in one.notes],
+            flaky=list(dict.fromkeys(test for one in told for test in one.flaky)),
         )
 
     def _worded_anew(self, candidate: Candidate, command: str, test: str) -> bool:

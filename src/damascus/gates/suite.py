@@ -10,7 +10,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.red_green import CANNOT_RUN, was_red
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, summary, uncounted
+from damascus.gates.runs import evidence, failed_tests, job, passed_tests, summary, tells_single_tests, uncounted
 from damascus.gates.tests import why_not_green
 from damascus.git.mirror import Mirror
 from damascus.stacks.suite import NOTHING, RED_TOO, Suite, suite_of
@@ -34,16 +34,39 @@ class SuiteGate:
         run = self._runner.run(job(candidate, candidate.tree, suite.command, "suite"))
         base = None if run.green and run.cases else self._on_base(candidate, suite)
         judged = _judged(candidate, run, base)
-        return GateResult(
+        result = GateResult(
             gate=self.name,
             findings=[judged.finding] if judged.finding else [],
             evidence=[evidence(self.name, run), *([evidence("suite on the base", base)] if base else [])],
             unverified=[*suite.left_out(), *uncounted(run), *judged.listed],
         )
+        return self._once_more(candidate, run, base, result) if judged.finding and base else result
+
+    def _once_more(self, candidate: Candidate, run: TestRun, base: TestRun, result: GateResult) -> GateResult:
+        """Luck is told from loss: what is green in a second run of the same tree is flaky and refuses nobody."""
+        red = _newly_red(run, base)
+        if not red or not tells_single_tests(run):
+            return result
+        again = self._runner.run(
+            replace(job(candidate, candidate.tree, run.command, "suite-again"), fresh=True),
+        )
+        both = {*passed_tests(run), *passed_tests(again)}
+        flaky = [test for test in dict.fromkeys([*red, *_newly_red(again, base)]) if test in both]
+        if not flaky:
+            return result
+        notes = [f"{test} is flaky: green and red on this one tree" for test in flaky]
+        steady = [test for test in red if test not in flaky]
+        findings = [replace_tests(finding, steady) for finding in result.findings] if steady else []
+        told = {"findings": findings, "flaky": flaky, "notes": [*result.notes, *notes]}
+        return result.model_copy(update=told | {"evidence": [*result.evidence, evidence("suite again", again)]})
 
     def _on_base(self, candidate: Candidate, suite: Suite) -> TestRun:
         tree = self._mirror.tree(Sha(candidate.base))
         return self._runner.run(job(candidate, tree, suite.command, "suite-base"))
+
+
+def replace_tests(finding: Finding, tests: list[str]) -> Finding:
+    return finding.model_copy(update={"tests": tests})
 
 
 def suite_at(candidate: Candidate) -> Suite:
