@@ -1,14 +1,15 @@
 # Two commands are enough: `make demo` and `make test`. Both set up .venv from pyproject.toml.
 PY := .venv/bin/python
+QUICK := tests/domain tests/rules tests/scanning tests/stacks tests/store tests/writes
 .DEFAULT_GOAL := help
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-.venv/ready: pyproject.toml
+.venv/ready: pyproject.toml constraints.txt
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@$(PY) -m compileall -q src/damascus
 	@touch $@
 
@@ -54,14 +55,20 @@ check: .venv/ready  ## lint, types, layers
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-cache >/tmp/.damascus-layers.$$$$ 2>&1 || { cat /tmp/.damascus-layers.$$$$; rm -f /tmp/.damascus-layers.$$$$; exit 1; }; rm -f /tmp/.damascus-layers.$$$$
 
-test: check  ## check, then the whole suite
-	@$(PY) -m pytest -n 2 --dist worksteal
+test: check  ## check, then every test and a sample of the matrices, by a seed that is printed (SEED=N repeats one)
+	@$(PY) -m pytest -n 2 --dist worksteal --matrices sample --seed "$(SEED)"
+
+proof: .venv/ready  ## the matrices whole: kills, lies, escapes, forges, agents; with every component that is there
+	@$(PY) -m pytest -n 2 --dist worksteal --matrices only
+
+quick: check  ## check, then the tests that start no worker: under two minutes
+	@$(PY) -m pytest -n 2 --dist worksteal --matrices none $(QUICK)
 
 .venv/bench: .venv/ready
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components forge forge-older radicle check test bench
+.PHONY: help setup demo components forge forge-older radicle check test proof quick bench

@@ -14,6 +14,7 @@ import yaml
 from damascus.agents.gateway import GatewayBridge
 from damascus.agents.litellm_place import Place, Running
 from damascus.system import procfs
+from damascus.system.installing import install
 from tests.agents.upstream import free_port
 from tests.cli.conftest import Cli
 from tests.waiting import eventually
@@ -144,7 +145,7 @@ def test_what_is_missing_or_wrong_is_said_in_one_sentence(
 def test_without_litellm_it_says_what_to_install(home: Path, command: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     ran = command("gateway", "--upstream", "http://127.0.0.1:8000/v1")
-    assert (ran.code, ran.error) == (1, "error: LiteLLM is not installed: pip install 'damascus[gateway]'")
+    assert (ran.code, ran.error) == (1, f"error: LiteLLM is not installed: {install('gateway')}")
 
 
 @pytest.mark.req("D5")

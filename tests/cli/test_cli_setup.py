@@ -128,7 +128,7 @@ def test_doctor_checks_everything_and_says_what_to_do(yard: Yard, cli: Cli) -> N
         "sandbox": "ok", "disk": "ok",
     }  # fmt: skip
     assert "bubblewrap" in found["sandbox"][1]
-    assert "ANTHROPIC_BASE_URL" in found["agent"][1] or "damascus[claude]" in found["agent"][1]
+    assert "ANTHROPIC_BASE_URL" in found["agent"][1] or "-m pip install" in found["agent"][1]
     told = cli("doctor").out
     assert "ok    git" in told and "note  agent" in told
 

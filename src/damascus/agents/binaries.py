@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.system.installing import install
 
 VERSION_LIMIT = 20.0
 
@@ -24,7 +25,7 @@ def find_claude(configured: str, environ: Mapping[str, str], start_folder: Path 
     bundled = Path(found) if found else in_wheel("claude_agent_sdk", "_bundled/claude")
     if bundled is None:
         raise DamascusError(
-            "Claude Code is not installed. Install it with `pip install 'damascus[claude]'`, put `claude` on PATH, "
+            f"Claude Code is not installed. Install it with `{install('claude')}`, put `claude` on PATH, "
             "or choose another agent with --agent."
         )
     return bundled.absolute()
@@ -81,7 +82,7 @@ def version_of(program: Path) -> str:
     try:
         done = subprocess.run(
             [program, "--version"], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            timeout=VERSION_LIMIT, check=False,
+            timeout=VERSION_LIMIT, check=False, start_new_session=True,
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError):
         return ""

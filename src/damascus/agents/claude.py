@@ -27,6 +27,7 @@ from damascus.agents.seating import SeatedWrites, fetched_by_setup, seats_of, to
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
+from damascus.system.installing import install
 from damascus.system.masking import mask_file
 from damascus.system.output import make_way, stderr_log
 from damascus.system.sandbox import Cage, Level, detect
@@ -75,7 +76,7 @@ class ClaudeAgent:
     def prove(self) -> None:
         """Refuse a program whose hooks don't block; said where a person starts it, not in the middle of a story."""
         if why := untrusted(self.program, self._state):
-            raise DamascusError(f"{why}. Install another version: pip install 'damascus[claude]'")
+            raise DamascusError(f"{why}. Install another version: {install('claude')}")
 
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         if watch.max_turns < FEWEST_TURNS:

@@ -17,8 +17,8 @@ import httpx
 from damascus.agents.litellm_config import CALLBACK, MASTER_KEY, callback_text, variables
 from damascus.agents.litellm_place import Place, Running
 from damascus.domain.errors import DamascusError
+from damascus.system.installing import install
 
-INSTALL = "pip install 'damascus[gateway]'"
 PASSED_ON = re.compile(
     r"PATH|HOME|TMPDIR|TZ|LANG|LC_[A-Z]+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|(?i:(https?|no)_proxy)"
 )
@@ -39,7 +39,7 @@ def find_program(environ: Mapping[str, str]) -> str:
     beside = Path(sys.executable).parent / "litellm"
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("litellm", path=environ.get("PATH"))
     if not found:
-        raise DamascusError(f"LiteLLM is not installed: {INSTALL}")
+        raise DamascusError(f"LiteLLM is not installed: {install('gateway')}")
     return found
 
 

@@ -33,6 +33,7 @@ from damascus.engine.phases.review import review
 from damascus.engine.phases.spec import spec
 from damascus.engine.run import Run
 from damascus.engine.tools import Tools, nothing
+from damascus.git.commands import GitError
 from damascus.store import settle as store
 from damascus.store.db import database_clock
 from damascus.store.journal import write_events
@@ -124,7 +125,15 @@ def perform(run: Run) -> Outcome:
             return Transient(f"{err.strerror or err} ({run.now})")
         return _fault(run, err)
     except Exception as err:
+        if run.tools.stopping() and _ended_by_a_signal(err):
+            return GivenBack()
         return _fault(run, err)
+
+
+def _ended_by_a_signal(err: Exception) -> bool:
+    """Whoever stops us may end our children as well: that is a stop, and no fault of the story's."""
+    code = err.code if isinstance(err, GitError) else getattr(err, "returncode", 0)
+    return isinstance(code, int) and code < 0
 
 
 def _fault(run: Run, err: Exception) -> Outcome:

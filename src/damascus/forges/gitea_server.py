@@ -153,11 +153,12 @@ class GiteaServer:
         """The token comes through stdin: a process list shows arguments to everybody."""
         argv = [str(self.programs.runner), "register", "--config", "config.yaml", "--instance", self.url,
                 "--name", name]  # fmt: skip
-        how = {key: value for key, value in as_user(self.account.runner).items() if key != "stdin"}
+        given = ("stdin", "start_new_session")
+        how = {key: value for key, value in as_user(self.account.runner).items() if key not in given}
         try:
             done = subprocess.run(
                 argv, cwd=folder, env=dict(environ), input=f"{self.settings.registration}\n", text=True,
-                capture_output=True, timeout=PATIENCE, **how,
+                capture_output=True, timeout=PATIENCE, start_new_session=True, **how,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise DamascusError(f"the runner could not register at {self.url} for {PATIENCE:.0f} s.") from None

@@ -204,7 +204,7 @@ class CleanRunner:
         found = standard_library(go) if go else None
         if found is None:
             return {}
-        subprocess.run([*COPY, str(found), str(place.library)], check=True, capture_output=True)
+        subprocess.run([*COPY, str(found), str(place.library)], check=True, capture_output=True, start_new_session=True)
         return {"GOCACHE": str(place.library)}
 
     @cached_property

@@ -131,6 +131,7 @@ def run_git(
         done = subprocess.run(
             ["git", *args], executable=_program(env.get("PATH")), input=b"" if data is None else data,
             capture_output=True, env=dict(env), cwd=cwd, timeout=limit, check=False,
+            start_new_session=True,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TransientError(f"git {args[0]} took over {limit:.0f} s") from None

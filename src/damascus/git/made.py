@@ -169,7 +169,7 @@ def lay(source: Path, target: Path, name: str) -> None:
     of the project's own choice."""
     if not os.path.lexists(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([*COPY, str(source), str(target)], check=True)
+        subprocess.run([*COPY, str(source), str(target)], check=True, start_new_session=True)
     elif holds_packages(source):
         raise DamascusError(
             f"the candidate has files at {name}, which the set-up command of [workspace] makes. Take them out of the "

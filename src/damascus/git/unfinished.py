@@ -73,6 +73,7 @@ class Marker:
             done = subprocess.run(
                 ["git", *args], stdin=subprocess.DEVNULL, capture_output=True, env=env, cwd=folder or git.git_dir,
                 pass_fds=(self.handle,), timeout=CALL_LIMIT, check=False,
+                start_new_session=True,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             raise TransientError(f"git {args[0]} took over {CALL_LIMIT:.0f} s while landing") from None

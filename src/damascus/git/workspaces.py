@@ -232,7 +232,7 @@ def delete(folder: Path) -> None:
         folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
     except (OSError, RecursionError):
         _open_up(folder)
-        subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True)
+        subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, start_new_session=True)
 
 
 def _open_up(folder: Path) -> None:

@@ -46,7 +46,12 @@ func TestWarm(t *testing.T) {}
 @cache
 def standard_library(go: str) -> Path | None:
     """The cache for this very Go, made now if it is not there; none where it can't be made: then each run compiles."""
-    told = subprocess.run([go, "env", "GOVERSION", "GOROOT", "GOFLAGS", "CGO_ENABLED"], capture_output=True, timeout=60)
+    told = subprocess.run(
+        [go, "env", "GOVERSION", "GOROOT", "GOFLAGS", "CGO_ENABLED"],
+        capture_output=True,
+        timeout=60,
+        start_new_session=True,
+    )
     if told.returncode:
         return None
     parent = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "damascus")
@@ -68,7 +73,9 @@ def _filled(go: str, folder: Path) -> bool:
     (module / "warm_test.go").write_text(TEST)
     env = {name: os.environ[name] for name in ("PATH", "HOME", "GOROOT") if name in os.environ}
     env |= {"GOCACHE": str(draft / "cache"), "GOFLAGS": "", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
-    done = subprocess.run([go, "test", "."], cwd=module, env=env, capture_output=True, timeout=LIMIT)
+    done = subprocess.run(
+        [go, "test", "."], cwd=module, env=env, capture_output=True, timeout=LIMIT, start_new_session=True
+    )
     if done.returncode == 0:
         (draft / "cache").rename(folder)
     shutil.rmtree(draft, ignore_errors=True)

@@ -71,9 +71,10 @@ def server_account(data: Path) -> Account | None:
 
 
 def running_as(account: Account | None) -> dict[str, Any]:
-    """Arguments of subprocess; the change of folder happens before privileges are dropped."""
+    """Arguments of subprocess; the change of folder happens before privileges are dropped. A session of its own: our
+    terminal's Ctrl-C and our end are not the server's."""
     dropped = {"user": account.uid, "group": account.gid, "extra_groups": []} if account else {}
-    return {"env": ENVIRONMENT, "umask": 0o077, **dropped}
+    return {"env": ENVIRONMENT, "umask": 0o077, "start_new_session": True, **dropped}
 
 
 def server_programs(account: Account | None, beside: Path) -> Programs:

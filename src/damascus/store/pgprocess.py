@@ -80,7 +80,9 @@ def _command_has(pid: int, mark: str) -> bool:
             command = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace")
         else:
             ps = ["ps", "-p", str(pid), "-o", "command="]
-            command = subprocess.run(ps, capture_output=True, text=True).stdout.replace(" -D ", "\0")
+            command = subprocess.run(ps, capture_output=True, text=True, start_new_session=True).stdout.replace(
+                " -D ", "\0"
+            )
     except OSError:
         return False
     return os.path.basename(command.split("\0")[0]).startswith("postgres") and mark in command

@@ -87,7 +87,6 @@ class Launch:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # our terminal's Ctrl-C and our end are not the server's
                 pass_fds=(self.alive,),
                 **running_as(self.account),
             )

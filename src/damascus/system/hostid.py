@@ -33,7 +33,9 @@ def boot_id() -> str:
     with suppress(OSError):
         return BOOT_ID.read_text().strip()
     with suppress(OSError, subprocess.SubprocessError):
-        asked = subprocess.run(["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, timeout=5)
+        asked = subprocess.run(
+            ["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, timeout=5, start_new_session=True
+        )
         return asked.stdout.strip().lower() or "unknown"
     return "unknown"
 

@@ -197,7 +197,13 @@ def refused_by_landlock() -> str:
 def _tried(argv: list[str], given: Sequence[int] = ()) -> str:
     try:
         done = subprocess.run(
-            argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_LIMIT, pass_fds=given
+            argv,
+            env={},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_LIMIT,
+            pass_fds=given,
+            start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as err:
         return str(err)

@@ -52,6 +52,7 @@ def findings(path: str, content: bytes) -> list[dict[str, object]]:
     done = subprocess.run(
         [str(ruff()), *words, *ignored, "--stdin-filename", path, "-"],
         input=content, capture_output=True, timeout=TIME_LIMIT, cwd="/", env={"LANG": "C.UTF-8"}, check=True,
+        start_new_session=True,
     )  # fmt: skip
     return [_told(found) for found in json.loads(done.stdout)]
 
