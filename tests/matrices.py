@@ -1,7 +1,6 @@
 """Exhaustive matrices (kills, lies, escapes, real forges): `make test` runs a sample of each, `make proof` all of them.
 
-Of each test function in a file of the table N cases are in a sample, chosen by a seed that is printed. Plain pytest
-runs everything.
+Of each file of the table N cases are in a sample, chosen by a seed that is printed. Plain pytest runs everything.
 """
 
 import os
@@ -13,16 +12,36 @@ import pytest
 
 SEED = "TESTS_SAMPLE_SEED"
 MATRICES = {
-    "tests/crash/": 1,
-    "tests/escape/test_escapes.py": 16,
+    "tests/agents/test_codex.py": 2,
+    "tests/agents/test_litellm.py": 2,
+    "tests/agents/test_opencode.py": 2,
+    "tests/cli/test_forge_doctor.py": 1,
+    "tests/cli/test_forge_try.py": 1,
+    "tests/cli/test_worker.py": 2,
+    "tests/contracts/test_agents.py": 6,
+    "tests/contracts/test_forges.py": 8,
+    "tests/crash/": 2,
+    "tests/engine/test_ci_real.py": 1,
+    "tests/engine/test_other_hosts.py": 1,
+    "tests/escape/test_escapes.py": 40,
+    "tests/examples/test_examples.py": 1,
+    "tests/forges/test_gitea_landing.py": 1,
+    "tests/forges/test_gitea_server.py": 1,
+    "tests/gates/test_code_from_elsewhere_stacks.py": 2,
+    "tests/gates/test_gate_canary.py": 8,
+    "tests/gates/test_gate_mutation.py": 8,
+    "tests/gates/test_gate_old_tests.py": 8,
+    "tests/gates/test_kept_green.py": 4,
+    "tests/gates/test_runner_tricks.py": 4,
+    "tests/gates/test_runners_": 4,
     "tests/lying_agents/test_confined_agents.py": 2,
     "tests/lying_agents/test_honest_agents.py": 6,
     "tests/lying_agents/test_lying_agents.py": 16,
-    "tests/lying_agents/test_without_old_tests.py": 2,
-    "tests/lying_agents/test_without_the_gates.py": 2,
+    "tests/lying_agents/test_without_": 3,
+    "tests/scanning/test_secret_kinds.py": 10,
     "tests/scenarios/": 1,
 }
-"""Where they are, and how many cases of each function a sample has."""
+"""Where they are, and how many cases of each file a sample has."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,16 +84,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def few(item: pytest.Item) -> int:
-    """How many cases of its function are enough for a sample; 0 where it belongs to no matrix."""
+    """How many cases of its file are enough for a sample; 0 where it belongs to no matrix."""
     return next((count for place, count in MATRICES.items() if item.nodeid.startswith(place)), 0)
 
 
 def sampled(cells: Iterable[pytest.Item], seed: str) -> set[pytest.Item]:
     """The same for every worker, whatever else is collected."""
-    functions: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    files: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in sorted(cells, key=lambda item: item.nodeid):
-        functions[item.nodeid.partition("[")[0]].append(item)
+        files[item.nodeid.partition("::")[0]].append(item)
     chosen: set[pytest.Item] = set()
-    for name, group in functions.items():
+    for name, group in files.items():
         chosen.update(random.Random(f"{seed} {name}").sample(group, min(few(group[0]), len(group))))
     return chosen

@@ -54,7 +54,7 @@ def test_completion_stays_on(tmp_path: Path) -> None:
         (("frob",), "No such command 'frob'"),
         (("add",), "Missing argument 'SPEC…'"),
         (("status", "--frob"), "No such option"),
-        (("answer", "x", "1"), "is not a valid int"),
+        (("answer", "x", "1"), "which question, and what answer?"),
         (("-C", "/no/such/folder", "status"), "No such file or directory"),
     ],
 )

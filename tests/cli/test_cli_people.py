@@ -23,10 +23,12 @@ def test_the_inbox_has_all_that_a_person_needs_to_decide(yard: Yard, cli: Cli) -
     told = " ".join(cli("inbox").out.split())
     assert "S-1 dark mode · blocked after 1 of 1 tries, red: tests/test_theme.py::test_contrast" in told
     assert "contrast is 4.5:1" in told
-    assert "[1] retry with a new budget [2] edit the spec and add it again [3] cancel the story" in told
+    assert "[1] retry with a new budget (a new run with a new budget of tries; your words, if you add any" in told
+    assert "[3] cancel the story (the story ends; what an agent wrote is kept)" in told
     issue = cli("inbox", "--json").json["issues"][0]
     assert f"damascus answer {issue['id']} 1" in told and "damascus show S-1" in told
     assert issue["story_id"] == "S-1" and issue["options"] == list(RETRY_OPTIONS)
+    assert [(one["number"], one["id"]) for one in issue["choices"]] == [(1, "retry"), (2, "edit_spec"), (3, "cancel")]
     assert issue["last_feedback"]["failing_tests"] == feedback.failing_tests
 
 
@@ -57,6 +59,56 @@ def test_the_option_retry_is_no_news_for_an_agent(yard: Yard, cli: Cli) -> None:
     assert cli("answer", str(number), "1").code == 0
     row = yard.item("S-1")
     assert (row["phase"], row["answers"]) == ("build", [])
+
+
+@pytest.mark.req("D15")
+@pytest.mark.parametrize(
+    "words", ["cancel the old cache and use lru_cache", "retry the call three times", "edit the spec file of S-2 too"]
+)
+def test_own_words_are_never_taken_for_an_option(words: str, yard: Yard, cli: Cli) -> None:
+    number = blocked(yard, *RETRY_OPTIONS)
+    assert cli("answer", str(number), *words.split()).code == 0
+    row = yard.item("S-1")
+    assert (row["phase"], row["answers"]) == ("build", [words])
+
+
+@pytest.mark.req("D15")
+def test_an_option_can_be_chosen_by_its_id_and_words_go_with_it(yard: Yard, cli: Cli) -> None:
+    number = blocked(yard, *RETRY_OPTIONS)
+    assert cli("answer", str(number), "1", "look", "at", "lib/").code == 0
+    assert yard.item("S-1")["answers"] == ["look at lib/"]
+    again = states.asks(yard, states.claim(yard)[0], "And now?", *RETRY_OPTIONS)
+    assert "S-1 is cancelled" in cli("answer", str(again), "cancel").out
+
+
+@pytest.mark.req("D15", "X3")
+def test_one_answer_for_all_that_offer_it(yard: Yard, cli: Cli) -> None:
+    yard.add(story("S-1"), story("S-2"), story("S-3"))
+    items = {item.story_id: item for item in states.claim(yard, 3)}
+    states.asks(yard, items["S-1"], "No key.", *RETRY_OPTIONS)
+    states.asks(yard, items["S-2"], "No key.", *RETRY_OPTIONS)
+    other = states.asks(yard, items["S-3"], "Which colour?", "red", "blue")
+    ran = cli("answer", "--all", "1")
+    assert ran.code == 0 and "2 questions are answered: retry with a new budget" in ran.out and "1 are left" in ran.out
+    assert [yard.item(name)["phase"] for name in ("S-1", "S-2", "S-3")] == ["build", "build", "blocked"]
+    assert cli("answer", "--all", "7").error == "error: no open question has an option '7'. See them: damascus inbox"
+    assert cli("answer", str(other)).code == 2 and cli("answer", "one", "1").code == 2
+
+
+@pytest.mark.req("D15", "X3")
+def test_retry_all_after_a_common_cause(yard: Yard, cli: Cli) -> None:
+    yard.add(story("S-1"), story("S-2"), budget=1)
+    for item in states.claim(yard, 2):
+        verdict = Verdict.AGENT_FAILED if item.story_id == "S-1" else Verdict.TESTS_FAILED
+        states.rejected(yard, item, verdict, VerdictFeedback(message="no"))
+    ran = cli("retry", "--all", "--verdict", "agent_failed", "--with", "the key is there now")
+    assert ran.code == 0 and "1 go on with a new budget: S-1." in ran.out
+    assert (yard.item("S-1")["phase"], yard.item("S-1")["answers"]) == ("build", ["the key is there now"])
+    assert yard.item("S-2")["phase"] == "blocked"
+    for words in (("--all", "S-1"), (), ("--verdict", "tests_failed", "S-2"), ("--all", "--verdict", "nonsense")):
+        assert cli("retry", *words).code == 2
+    assert cli("retry", "--all").code == 0
+    assert "no story is blocked" in cli("retry", "--all").error
 
 
 def test_the_option_edit_leaves_it_blocked_until_the_spec_is_added(yard: Yard, cli: Cli) -> None:

@@ -44,7 +44,9 @@ def test_when_ci_is_mended_the_story_goes_on_where_it_was(
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(yard.repo)
     yard.go()
-    assert "[1] look at CI again [2] retry with a new budget [3] cancel the story" in command("inbox").out
+    told = command("inbox").out
+    assert "[1] look at CI again (no agent is sent" in told
+    assert "[2] retry with a new budget (" in told and "[3] cancel the story (" in told
     why = " ".join(command("why", "one").out.split())
     assert "Then it goes on in phase build where it was, and no agent is sent; until then nothing happens." in why
     ran = command("answer", str(number(yard)), "1")
@@ -64,7 +66,9 @@ def test_a_denial_is_in_the_inbox_with_its_three_recoveries(yard: Yard, cli: Cli
     issue = blocked_by_a_denial(yard)
     told = cli("inbox").out
     assert "asks: BLOCKED_PERMISSION: Bash - not granted. It tried: rm -rf build" in told
-    assert "[1] fix the permission [2] respawn with other instructions [3] hand to a person" in told
+    listed = " ".join(told.split())
+    assert "[1] fix the permission (say it when you have allowed the tool: a new run)" in listed
+    assert "[2] respawn with other instructions (" in listed and "[3] hand to a person (" in listed
     why = " ".join(cli("why", "one").out.split())
     assert f"You must answer: damascus answer {issue} 1" in why and "after 0 counted tries" in why
 

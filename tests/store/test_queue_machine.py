@@ -186,7 +186,8 @@ class Queue(RuleBasedStateMachine):
             " WHERE i.story_id = %s AND closed_at IS NULL",
             name,
         )  # fmt: skip
-        issue, text = people.answer(self.db, self.lane.project.id, open_issue["id"], "1")
+        issue = people.open_question(self.db, self.lane.project.id, open_issue["id"])
+        text = issue["options"][0]
         people.retry(self.db, self.lane.project.id, name, text)
         people.close(self.db, self.lane.project.id, issue, text)
 

@@ -50,8 +50,8 @@ class Asked:
         return int(self.yard.query("SELECT max(id) AS n FROM human_issues WHERE closed_at IS NULL")[0]["n"])
 
     def answer(self, text: str) -> None:
-        issue, said = people.answer(self.yard.db, self.yard.row.id, self.question(), text)
-        people.close(self.yard.db, self.yard.row.id, issue, said)
+        issue = people.open_question(self.yard.db, self.yard.row.id, self.question())
+        people.close(self.yard.db, self.yard.row.id, issue, text)
 
 
 @pytest.fixture

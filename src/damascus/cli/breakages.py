@@ -1,35 +1,32 @@
 """Answers about a main that is red: revert upstream, fix downstream, coordinate, each a thing that happens (W20)."""
 
 from damascus.app import Project
-from damascus.cli.say import next_step, say
 from damascus.domain import breakage
 from damascus.domain.breakage import Breakage
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.domain.recovery import Chosen
 from damascus.domain.spec import parse_spec
 from damascus.store import graph, people, projects, queueing
 from damascus.store.db import Database, Row
 
 
-def decide(db: Database, project: Project, issue: Row, text: str) -> None:
-    """The first word of the option says which; own words are only recorded."""
+def decide(db: Database, project: Project, issue: Row, choice: Chosen) -> str:
+    """By the option's id; own words are only recorded."""
     repo = int(issue["about"]["repo"])
     broken = Breakage(**issue["about"]["broken"]) if "broken" in issue["about"] else None
-    word = text.split(":", maxsplit=1)[0].split(" ", maxsplit=1)[0]
-    if text == breakage.AGAIN:
+    if choice.id == "ci_again":
         graph.judge_again(db, repo)
         said = "CI of that main is run again by the next worker."
-    elif broken is not None and word == "revert":
+    elif broken is not None and choice.id == "revert":
         said = _revert(db, project, broken)
-    elif broken is not None and word == "fix":
+    elif broken is not None and choice.id == "fix":
         said = _queued(db, project, broken.down, breakage.fix_spec(broken), rough=True)
-    elif broken is not None and word == "coordinate":
+    elif broken is not None and choice.id == "coordinate":
         said = _hold(db, project, broken)
     else:
         said = "It closes nothing but the question: what depends on that main waits until it is green."
-    people.close(db, project.row.id, issue, text)
-    say(f"Question {issue['id']} is answered: {text}.")
-    say(said)
-    next_step("damascus graph")
+    people.close(db, project.row.id, issue, choice.told)
+    return f"Question {issue['id']} is answered: {choice.told}.\n{said}"
 
 
 def _revert(db: Database, project: Project, broken: Breakage) -> str:

@@ -7,6 +7,7 @@ import typer
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, styled, wrapped
+from damascus.domain import recovery
 
 if TYPE_CHECKING:
     from damascus.app import Project
@@ -34,7 +35,10 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
 def _published(issue: "Row") -> dict[str, Any]:
     kept = ("id", "story_id", "title", "question", "options", "owner", "created_at", "phase", "attempts",
             "budget_cycles", "last_verdict", "last_feedback", "priority")  # fmt: skip
-    return {key: issue[key] for key in kept}
+    story = issue["story_id"] is not None
+    options = [recovery.option_of(text, story=story) for text in issue["options"]]
+    choices = [{"number": n, "id": one.id, "text": one.text, "effect": one.effect} for n, one in enumerate(options, 1)]
+    return {key: issue[key] for key in kept} | {"choices": choices}
 
 
 def _choice(issue: "Row") -> str:
@@ -51,8 +55,10 @@ def _say(issue: "Row", project: "Project") -> None:
     say(wrapped(f"asks: {asked}", "    "))
     for line in diff:
         say(f"      {line}".rstrip())
-    if issue["options"]:
-        say(wrapped("   ".join(f"[{n}] {text}" for n, text in enumerate(issue["options"], 1)), "    "))
+    for n, text in enumerate(issue["options"], 1):
+        option = recovery.option_of(text, story=story is not None)
+        known = f" ({option.effect})" if option.id else ""
+        say(wrapped(f"[{n}] {text}{known}", "    "))
     look = f"        look: damascus show {story}{_kept_at(project, story)}" if story else ""
     say(f"    answer: damascus answer {issue['id']} {_choice(issue)}{look}")
 

@@ -164,7 +164,7 @@ def _answer(db: "Database", project: "Project", staged: "Staged", text: str) -> 
     from damascus.store import people
 
     assert staged.meta.issue is not None
-    issue, text = people.answer(db, project.row.id, staged.meta.issue, text)
+    issue = people.open_question(db, project.row.id, staged.meta.issue)
     people.close(db, project.row.id, issue, text)
 
 

@@ -1,11 +1,13 @@
-"""What a person can answer when an agent was denied a tool or a budget is spent, each answer a thing that happens.
+"""What a person can answer, each answer a thing that happens.
 
-The options stand in the inbox as they are written here; `chosen` finds back what one means.
+Options stand in a question as they are written here and are known by their id. A person chooses one by its number or
+its id and may add words; whatever else is said is an answer in own words, which is handed on and never interpreted.
 """
 
+import re
 from dataclasses import dataclass
 
-from damascus.domain.errors import UsageError
+from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.money import Unit
 
 FIX = "fix the permission"
@@ -30,31 +32,84 @@ RAISES: dict[str, tuple[str, Unit]] = {
     for whose in ("story", "project")
     for unit in UNITS
 }
-WITH_WORDS = {RESPAWN, HAND_OVER, *RAISES}
-"""Options whose number may be followed by words of the person's own."""
+NEED_WORDS = {RESPAWN, *RAISES}
+"""Options that are nothing without words of the person's own."""
+WORDS_GO_ON = "your words, if you add any, are told to the next agent"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer that a question offers: by what name it is chosen, as it reads, and what it does."""
+
+    id: str
+    text: str
+    effect: str
+
+
+KNOWN: tuple[tuple[str, str, str], ...] = (
+    ("retry", r"retry( with a new budget)?", f"a new run with a new budget of tries; {WORDS_GO_ON}"),
+    ("cancel", re.escape(CANCEL), "the story ends; what an agent wrote is kept"),
+    ("edit_spec", re.escape(EDIT_SPEC), "it stays blocked until you add its corrected spec"),
+    ("look_again", re.escape(LOOK_AGAIN), "no agent is sent, nothing is charged: CI is looked at again"),
+    ("use_spec", re.escape(USE_SPEC), "the spec that is shown becomes the story's, word for word"),
+    ("accept_tests", re.escape(ACCEPT_TESTS), "the new wording of the tests holds; the run goes on where it is"),
+    ("keep_tests", re.escape(KEEP_TESTS), "the old tests hold; the agent is told so"),
+    ("fix_permission", re.escape(FIX), "say it when you have allowed the tool: a new run"),
+    ("respawn", re.escape(RESPAWN), "a new run whose agent is told your words"),
+    ("hand_over", re.escape(HAND_OVER), "it stays blocked and is yours (or whose name you add): no agent touches it"),
+    ("raise_budget", "|".join(map(re.escape, RAISES)), "a new limit; who waited for it goes on"),
+    ("meant_so", r"it was meant so", "only the question is closed"),
+)
+"""Id, what the text looks like, what it does. Texts are ours: nothing here is compared with a person's words."""
+OF_A_REPOSITORY: tuple[tuple[str, str, str], ...] = (
+    ("revert", r"revert [0-9a-f]+ in .+", "a story that reverts the commit is queued there"),
+    ("fix", r"fix .+", "a story that repairs it is queued there"),
+    ("coordinate", r"coordinate: .+", "nothing starts there until you release it"),
+    ("ci_again", r"run its CI again", "CI of that main is run again by the next worker"),
+    ("being_fixed", r"it is being fixed", "only the question is closed"),
+    ("mended", r"it is mended", "the stories that waited for it go on"),
+)
+"""The same for a question that is about no story: a main that is red, a place that is at fault."""
+OWN = Option("", "", "told to the next agent, with a new run")
+"""An option that an agent's or a refiner's question brought along."""
+
+
+def option_of(text: str, *, story: bool = True) -> Option:
+    for name, pattern, effect in KNOWN if story else OF_A_REPOSITORY:
+        if re.fullmatch(pattern, text):
+            return Option(name, text, effect)
+    return Option("", text, OWN.effect)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """An option, and the words that were said with it; without an option the words are the answer."""
+    """An option and the words that were said with it. Without an option the words are the answer."""
 
     option: str
     words: str = ""
+    id: str = ""
+
+    @property
+    def told(self) -> str:
+        """As it is recorded."""
+        return ": ".join(part for part in (self.option, self.words) if part)
 
 
 def raises(whose: str, unit: Unit) -> str:
     return next(option for option, meant in RAISES.items() if meant == (whose, unit))
 
 
-def chosen(options: list[str], said: str) -> Chosen | None:
-    """`2 use the Edit tool` where option 2 takes words; None: this is not ours to understand."""
-    number, _, words = said.strip().partition(" ")
-    if not number.isdigit() or not 1 <= int(number) <= len(options):
-        return None
-    option = options[int(number) - 1]
-    if option not in WITH_WORDS and (words or option not in DENIED):
-        return None
-    return Chosen(option, words.strip())
+def chosen(options: list[str], said: str, question: int, *, story: bool = True) -> Chosen:
+    """`2` or `2 use the Edit tool`, `look_again`, or own words."""
+    said = said.strip()
+    known = [option_of(text, story=story) for text in options]
+    number, _, words = said.partition(" ")
+    if number.isdecimal() and 1 <= int(number) <= len(known):
+        return Chosen(known[int(number) - 1].text, words.strip(), known[int(number) - 1].id)
+    if said.isdecimal() and known:
+        raise DamascusError(f"question {question} has the options 1 to {len(known)}; {said} is none of them.")
+    named = [option for option in known if option.id and option.id == said]
+    return Chosen(named[0].text, "", named[0].id) if len(named) == 1 else Chosen("", said)
 
 
 def needed(choice: Chosen, question: int) -> str:

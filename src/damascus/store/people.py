@@ -95,17 +95,13 @@ def use_spec(db: Database, project: int, story: str) -> Acted:
     return db.run(work)
 
 
-def answer(db: Database, project: int, issue: int, text: str) -> tuple[Row, str]:
-    """Record an answer; the issue's row and the chosen text."""
+def open_question(db: Database, project: int, issue: int) -> Row:
     row = db.one("issue", project=project, issue=issue)
     if row is None:
         raise DamascusError(f"there is no question {issue}. See the open ones: damascus inbox")
     if row["closed_at"] is not None:
         raise DamascusError(f"question {issue} was answered already: {row['answer']}")
-    options = row["options"]
-    if text.isdigit() and options and not 1 <= int(text) <= len(options):
-        raise DamascusError(f"question {issue} has the options 1 to {len(options)}; {text} is none of them.")
-    return row, options[int(text) - 1] if text.isdigit() and options else text
+    return row
 
 
 def hand_over(db: Database, project: int, issue: Row, who: str) -> None:
