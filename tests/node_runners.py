@@ -1,4 +1,4 @@
-"""The real jest, vitest and mocha in a tiny project: `make components` has them, every checkout finds them in node_modules."""
+"""The real jest, vitest and mocha, from `make components`: every checkout of a project has them in its node_modules."""
 
 import os
 import shutil
