@@ -1,5 +1,5 @@
 'use strict';
-// Loaded into every node process of a Test Command. A known runner gets a reporter of ours beside its own; the runner's
+// Loaded into every node process of a Test Command. A known runner gets a reporter of ours beside its usual one; the runner's
 // process writes it, not those of the tests. The folder's name is taken out of the environment where tests start.
 const fs = require('fs');
 const path = require('path');
