@@ -18,12 +18,13 @@ setup: .venv/ready  ## make .venv with Damascus and its tools
 demo: .venv/ready  ## five stories from spec to main: no key, no server, no network
 	@.venv/bin/damascus demo
 
-# Everything by package name and version, into .components: the real agents and gateway that the tests use where they are.
+# Everything by package name and version, into .components: the real agents, gateway and test runners that the tests use.
 COMPONENTS := .components
 CLAUDE := claude-agent-sdk==0.2.182
 LITELLM := litellm[proxy]==1.106.2
 CODEX := @openai/codex@0.166.0
 OPENCODE := opencode-ai@1.18.33
+NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 mocha@12.0.3
 
 $(COMPONENTS)/ready: Makefile
 	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
@@ -38,7 +39,13 @@ $(COMPONENTS)/ready: Makefile
 	@ln -sf ../npm/node_modules/.bin/opencode $(COMPONENTS)/bin/opencode
 	@touch $@
 
-components: $(COMPONENTS)/ready  ## the real agents and gateway for the tests: Claude Code, LiteLLM, Codex, opencode
+# A folder of their own: tests lay its node_modules into projects.
+$(COMPONENTS)/node-runners/ready: Makefile
+	@mkdir -p $(COMPONENTS)/node-runners
+	@npm install --silent --no-audit --no-fund --prefix $(COMPONENTS)/node-runners $(NODE_RUNNERS)
+	@touch $@
+
+components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha
 
 # Real forges, built once into a cache folder from published modules and packages by name and version.
 forge:  ## Gitea and its runner, for the tests and `damascus forge try` (needs Go and gcc; once some 4 minutes)

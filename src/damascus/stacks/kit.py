@@ -20,6 +20,7 @@ SOURCES = Path(__file__).parent / "runners"
 PACKAGE = Path("lib/damascus/stacks/runners")
 """Where they can import each other by the names that they have here."""
 BY_PYTHON = ("go", "cargo", "rust-binary")
+ENDINGS = (".py", ".cjs", ".mjs")
 IN_PATH = ("go", "cargo", "node")
 SCRIPT = '#!/bin/sh\nexec {python} -I -S {run} {program} {folder} "$@"\n'
 NODE = """\
@@ -47,7 +48,7 @@ class Kit:
     @classmethod
     def below(cls, parent: Path) -> "Kit":
         """Made now, or by another worker before."""
-        texts = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in (".py", ".cjs")}
+        texts = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in ENDINGS}
         name = hashlib.sha256(repr((sorted(texts.items()), sys.executable, SCRIPT, NODE)).encode()).hexdigest()[:16]
         kit = cls(parent / name)
         if not kit.folder.exists():

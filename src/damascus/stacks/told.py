@@ -5,7 +5,7 @@ what is no line of ours says that the report can't be read.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,6 @@ FILES_LIMIT = 2_000
 LINE_LIMIT = 2_000_000
 NAME_LIMIT = 1_000
 STATES = frozenset({"passed", "failed", "error", "skipped"})
-NODE_STATES = {"passed": "passed", "failed": "failed"}
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,7 @@ def read_calls(files: Mapping[str, bytes]) -> list[Call]:
     calls = []
     for name in sorted(files):
         if name.endswith(".jsonl"):
-            call = _read_lines(files[name] + b"\n" + files.get(f"{name}.tests", b""))
-            if call.runner == "vitest":
-                _read_vitest(call, files.get(f"{name}.json"))
-            calls.append(call)
+            calls.append(_read_lines(files[name] + b"\n" + files.get(f"{name}.tests", b"")))
     return calls
 
 
@@ -105,33 +101,3 @@ def _text(value: object) -> str:
 
 def _texts(values: object) -> list[str]:
     return [_text(value) for value in values[:5000]] if isinstance(values, list) else []
-
-
-def _read_vitest(call: Call, data: bytes | None) -> None:
-    """vitest's own JSON, in jest's words."""
-    whole = _whole(data)
-    if whole is None:
-        return
-    for suite in _dicts(whole.get("testResults")):
-        file = _text(suite.get("name", ""))
-        tests = list(_dicts(suite.get("assertionResults")))
-        if not tests and suite.get("status") == "failed":
-            call.tests.append(Told(file, "error", file=file, message=_text(suite.get("message", ""))[:300]))
-        for test in tests:
-            title = " > ".join([*_texts(test.get("ancestorTitles")), _text(test.get("title", ""))])
-            status = NODE_STATES.get(str(test.get("status")), "skipped")
-            message = "\n".join(_texts(test.get("failureMessages")))[:300]
-            call.tests.append(Told(title, status, file=file, message=message))
-    call.end = 0 if whole.get("success") is True else 1
-
-
-def _whole(data: bytes | None) -> dict[str, Any] | None:
-    try:
-        whole = json.loads(data) if data and len(data) <= SIZE_LIMIT else None
-    except (ValueError, RecursionError):
-        return None
-    return whole if isinstance(whole, dict) else None
-
-
-def _dicts(values: object) -> Iterable[dict[str, Any]]:
-    return (value for value in values if isinstance(value, dict)) if isinstance(values, list) else ()

@@ -1,5 +1,5 @@
 'use strict';
-// Loaded into every node process of a Test Command. A known runner gets a reporter of ours beside its own; the runner's
+// Loaded into every node process of a Test Command. A known runner gets a reporter of ours beside its usual one; the runner's
 // process writes it, not those of the tests. The folder's name is taken out of the environment where tests start.
 const fs = require('fs');
 const path = require('path');
@@ -19,6 +19,14 @@ function begin(runner, words) {
 function addWords(words) {
   const end = ARGS.indexOf('--', 2);
   ARGS.splice(end < 0 ? ARGS.length : end, 0, ...words);
+}
+
+// mocha takes one reporter and no more.
+function takeReporter() {
+  for (let at = ARGS.length - 1; at > 1; at--) {
+    if (/^(-R|--reporter)$/.test(ARGS[at])) ARGS.splice(at, 2);
+    else if (/^(-R=?|--reporter=)./.test(ARGS[at])) ARGS.splice(at, 1);
+  }
 }
 
 function program() {
@@ -65,10 +73,11 @@ function start() {
     process.env.RUNNER_FILE = begin('jest', words);
     addWords(['--reporters=default', `--reporters=${path.join(__dirname, 'jest_reporter.cjs')}`]);
   } else if (/\/vitest\/vitest\.mjs$/.test(script) && !words.includes('list')) {
-    const file = begin('vitest', words);
-    addWords(['--reporter=default', '--reporter=json', `--outputFile.json=${file}.json`]);
+    process.env.RUNNER_FILE = begin('vitest', words);
+    addWords(['--reporter=default', `--reporter=${path.join(__dirname, 'vitest_reporter.mjs')}`]);
   } else if (/\/mocha\/bin\/_?mocha(\.[cm]?js)?$/.test(script)) {
     process.env.RUNNER_FILE = begin('mocha', words);
+    takeReporter();
     addWords(['--reporter', path.join(__dirname, 'mocha_reporter.cjs')]);
   } else if (usesNodeTest(ARGS[1])) {
     return again(ARGS.slice(1), [...flags, ...ARGS.slice(1)]);

@@ -1,0 +1,48 @@
+"""The real jest, vitest and mocha, from `make components`: every checkout of a project has them in its node_modules."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from damascus.gates.evidence import CleanRunner
+from tests.gates.judging import Judging
+from tests.toolchains import need_program
+
+INSTALLED = Path(__file__).parents[1] / ".components" / "node-runners" / "node_modules"
+INSTALL = "make components"
+
+
+def installed() -> Path:
+    """Where they really lie. On CI a skip fails (conftest)."""
+    need_program("node")
+    if not all((INSTALLED / name / "package.json").is_file() for name in ("jest", "vitest", "mocha")):
+        pytest.skip(f"jest, vitest and mocha are missing: {INSTALL}")
+    return INSTALLED.resolve()
+
+
+def node_project(folder: Path, files: Mapping[str, str], *, copied: bool = False) -> Judging:
+    """`copied`: as npm lays packages out; else they are links to one store, as pnpm has them."""
+    source = installed()
+    judging = Judging.of(folder, {".gitignore": "node_modules/\n", **files})
+
+    def prepare(checkout: Path) -> dict[str, str]:
+        judging.checkouts.append(checkout)
+        if copied:
+            shutil.copytree(source, checkout / "node_modules", symlinks=True)
+        else:
+            _link(source, checkout / "node_modules")
+        return {}
+
+    judging.runner = CleanRunner(
+        judging.mirror, folder / "c", prepare, upstreams=lambda: {"NODE_RUNNERS": source.parent}
+    )
+    return judging
+
+
+def _link(source: Path, target: Path) -> None:
+    target.mkdir()
+    for entry in os.scandir(source):
+        (target / entry.name).symlink_to(entry.path)
