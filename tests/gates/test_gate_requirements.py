@@ -56,8 +56,23 @@ def test_a_test_that_was_green_before_proves_nothing_new(tmp_path: Path) -> None
     judging = Judging.of(tmp_path, BASE | {"tests/test_was.py": "def test_req_002():\n    assert len('a') == 1\n"})
     result = judging.requirements(judging.candidate(CODE | TEST), "REQ-001", "REQ-002")
     assert result.findings[0].requirements == ["REQ-002"]
-    refactor = judging.candidate({"src.py": "x = 1\n"}, kind=Kind.REFACTOR)
-    assert judging.requirements(refactor, "REQ-002").findings == []
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("kind", [Kind.REFACTOR, Kind.DOCS])
+def test_without_a_red_run_a_requirement_is_listed_and_refuses_nobody(tmp_path: Path, kind: Kind) -> None:
+    """REQ-002 of this story is not that of the story whose test names it."""
+    judging = Judging.of(tmp_path, BASE | {"tests/test_was.py": "def test_req_002():\n    assert len('a') == 1\n"})
+    result = judging.requirements(judging.candidate({"src.py": "x = 1\n"}, kind=kind), "REQ-002", "REQ-003")
+    assert result.findings == []
+    assert result.unverified == [
+        f"REQ-002: kind {kind.value} has no red run, and named by tests/test_was.py::test_req_002, "
+        "which this story did not write",
+        f"REQ-003: kind {kind.value} has no red run, and no test names it",
+    ]
+    assert "0 of 2" in result.evidence[0].summary
+    own = judging.candidate({"tests/test_kept.py": "def test_req_002():\n    assert len('b') == 1\n"}, kind=kind)
+    assert judging.requirements(own, "REQ-002").unverified == []
 
 
 def test_a_spec_without_requirements_says_so(tmp_path: Path) -> None:
