@@ -7,6 +7,7 @@ import pytest
 
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
+from damascus.domain.verdict import Kind
 from damascus.gates.canary import Canary
 from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, archive, verdicts
 
@@ -258,3 +259,25 @@ def test_who_fools_only_the_held_out_run_is_refused_and_told_nothing_of_it(tmp_p
     result = held_to(tmp_path, {"src.py": KNOWS_THE_VISIBLE}, archive({"test_held.py": HELD_OUT}))
     assert verdicts(result) == ["runner_compromised"]
     assert "held" not in result.findings[0].message.replace("held-out acceptance tests", "")
+
+
+# ── what needs none ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.req("D7")
+def test_documents_alone_need_no_further_run(tmp_path: Path) -> None:
+    base = {"tests/test_old.py": "def test_old():\n    assert 1 == 1\n", "src.py": "x = 1\n"}
+    judging = Judging.of(tmp_path, base)
+    result = judged(judging, judging.candidate({"README.md": "more words\n"}, command=PYTEST, kind=Kind.DOCS))
+    assert (result.findings, result.unverified, len(judging.checkouts)) == ([], [], 1)
+    assert result.notes == ["canary: only documents changed, and no test reads them"]
+
+
+@pytest.mark.req("D7")
+def test_a_document_that_holds_tests_is_no_mere_document(tmp_path: Path) -> None:
+    base = {"tests/test_old.py": "def test_old():\n    assert 1 == 1\n", "pytest.ini": "[pytest]\n"}
+    judging = Judging.of(tmp_path, base)
+    files = {"guide.md": "```\n>>> 1 + 1\n2\n\n```\n"}
+    command = f"{PYTEST.removesuffix('tests')}--doctest-glob='*.md' ."
+    result = judged(judging, judging.candidate(files, command=command, kind=Kind.DOCS))
+    assert len(judging.checkouts) > 1 and result.findings == []

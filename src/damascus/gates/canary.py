@@ -22,6 +22,7 @@ from damascus.gates.canary_places import (
     behind,
     beside,
     on_base,
+    only_documents,
     own_files,
     own_tests_failing,
     selects_by_name,
@@ -37,6 +38,7 @@ from damascus.gates.suite import suite_at
 from damascus.git.mirror import Mirror
 
 KEPT = 64
+DOCUMENTS = "canary: only documents changed, and no test reads them"
 REPAIR = "Leave the test runner, its report and its exit code alone: a test that fails must be seen failing."
 
 
@@ -56,9 +58,12 @@ class Canary:
         command = candidate.spec.test_command
         green = self._runner.run(job(candidate, candidate.tree, command, "tests"))
         ground = Ground(candidate, command, green, stops_early(candidate, command))
+        if only_documents(candidate, green):
+            return GateResult(gate=self.name, evidence=[evidence(self.name, green)], notes=[DOCUMENTS])
         own = own_files(candidate)
         files = own or any_files(candidate, green)
-        for look in (self._among_them, self._in_them, self._in_the_suite):
+        looks = (self._among_them, self._in_them, self._in_the_suite)
+        for look in looks if own else (self._among_them, self._in_the_suite):
             if candidate.given_up() or result.findings:
                 break
             look(ground, files, result)

@@ -19,6 +19,7 @@ from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
 
 MOST_FILES = 20
+PROSE = (".md", ".rst", ".txt", ".adoc")
 BY_NAME = re.compile(
     r"::\w|(?<!\S)(?:-k|-t|-g|-run|--run|--grep|--testNamePattern|--test-name-pattern)(?:[ =]|$)"
     r"|-m unittest(?: -\S+)* +\w+(?:\.\w+){1,}"
@@ -105,6 +106,13 @@ def stops_early(candidate: Candidate, command: str) -> bool:
 
 def _text(candidate: Candidate, path: str) -> str:
     return (candidate.read(candidate.base, path) or b"")[:200_000].decode("utf-8", errors="replace")
+
+
+def only_documents(candidate: Candidate, green: TestRun) -> bool:
+    """Prose alone changed and no test lies in it: no runner is another than before."""
+    ran = {case.file or case.id.partition("::")[0] for case in green.cases}
+    changed = [file.path for file in candidate.changed]
+    return all(path.endswith(PROSE) and path not in ran for path in changed) and tells_single_tests(green)
 
 
 # ── which files ───────────────────────────────────────────────────────────────────────────────────────
