@@ -35,6 +35,16 @@ def lying(judging: Judging) -> Candidate:
     return _with_red(judging, judging.candidate(files, config=config, **_spec()))
 
 
+def hollow(judging: Judging) -> Candidate:
+    """Green, and worth nothing: what the gates that stand beside CI must find."""
+    always = (
+        "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
+        "    told = yield\n    told.get_result().outcome = 'passed'\n"
+    )
+    files = CODE | TEST | {"conftest.py": always}
+    return _with_red(judging, judging.candidate(files, config=CONFIG, **_spec()))
+
+
 def _spec() -> dict[str, object]:
     return {"requirements": (Requirement("REQ-001", "adds"),), "acceptance": "held/"}
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from damascus.gates import AFTER_REBASE, BEFORE_REBASE, GateSet, gates
+from damascus.gates import AFTER_REBASE, BEFORE_REBASE, BESIDE, GateSet, gates
 from damascus.scanning.scanner import Scanner
-from tests.contracts.gate_contract import Candidates, GateContract, honest, lying
+from tests.contracts.gate_contract import Candidates, GateContract, hollow, honest, lying
 from tests.gates.judging import Judging
 
-NAMES = [*BEFORE_REBASE, *AFTER_REBASE]
+NAMES = [*BEFORE_REBASE, *AFTER_REBASE, *BESIDE]
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,11 @@ def candidates(judging: Judging) -> Candidates:
 
 
 @pytest.fixture(scope="module")
+def green_candidates(judging: Judging) -> Candidates:
+    return Candidates(honest(judging), hollow(judging))
+
+
+@pytest.fixture(scope="module")
 def gate_set(judging: Judging) -> Iterator[GateSet]:
     scanner = Scanner()
     yield gates(judging.runner, judging.mirror, scanner)
@@ -31,15 +36,21 @@ def gate_set(judging: Judging) -> Iterator[GateSet]:
 
 @pytest.fixture
 def contract(
-    request: pytest.FixtureRequest, gate_set: GateSet, judging: Judging, candidates: Candidates
+    request: pytest.FixtureRequest,
+    gate_set: GateSet,
+    judging: Judging,
+    candidates: Candidates,
+    green_candidates: Candidates,
 ) -> GateContract:
-    found = {gate.name: gate for gate in (*gate_set.before, *gate_set.after)}
-    return GateContract(found[request.param], judging, candidates)
+    """Those that stand beside are asked only once the tests are green."""
+    found = {gate.name: gate for gate in (*gate_set.before, *gate_set.after, *gate_set.beside)}
+    return GateContract(found[request.param], judging, green_candidates if request.param in BESIDE else candidates)
 
 
 def test_the_order(gate_set: GateSet) -> None:
     assert tuple(gate.name for gate in gate_set.before) == BEFORE_REBASE
     assert tuple(gate.name for gate in gate_set.after) == AFTER_REBASE
+    assert tuple(gate.name for gate in gate_set.beside) == BESIDE
 
 
 @pytest.mark.req("D6", "D7", "X1", "A10")
