@@ -456,6 +456,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        unreported=True,
     ),
     Trick(
         "patches assertEqual",
@@ -507,6 +508,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        unreported=True,
     ),
     Trick(
         "says that it was successful",
@@ -526,6 +528,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        unreported=True,
     ),
 )
 

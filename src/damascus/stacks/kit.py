@@ -21,6 +21,9 @@ PACKAGE = Path("lib/damascus/stacks/runners")
 """Where they can import each other by the names that they have here."""
 BY_PYTHON = ("go", "cargo", "rust-binary")
 IN_PATH = ("go", "cargo", "node")
+PYTHON = Path("python")
+"""Where every Python of a command finds a `sitecustomize` of ours."""
+START = "python_start.py"
 SCRIPT = '#!/bin/sh\nexec {python} -I -S {run} {program} {folder} "$@"\n'
 NODE = """\
 #!/bin/sh
@@ -60,6 +63,8 @@ class Kit:
         (draft / PACKAGE).mkdir(parents=True)
         for name, content in texts.items():
             (draft / PACKAGE / name).write_bytes(content)
+        (draft / PYTHON).mkdir()
+        (draft / PYTHON / "sitecustomize.py").write_bytes(texts[START])
         for program in (*BY_PYTHON, "node"):
             script = draft / program / program
             script.parent.mkdir()
@@ -82,8 +87,10 @@ class Kit:
         path = env.get("PATH", os.defpath)
         there = [str(self.folder / name) for name in IN_PATH if shutil.which(name, path=path)]
         options = f'{env.get("NODE_OPTIONS", "")} --require "{self.folder / PACKAGE / "preload.cjs"}"'.strip()
+        python = [str(self.folder / PYTHON), env.get("PYTHONPATH", "")]
         return {
             **env,
+            "PYTHONPATH": os.pathsep.join(path for path in python if path),
             "PATH": os.pathsep.join([*there, path]),
             "NODE_OPTIONS": options,
             FOLDER: str(reports),
