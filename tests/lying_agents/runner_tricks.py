@@ -54,6 +54,8 @@ class Trick:
     more: Mapping[str, str] = field(default_factory=dict)
     unreported: bool = False
     """A test of the story is not reported, which gate tests sees by itself."""
+    told: bool = False
+    """What unittest told us of its tests is red, whatever it prints and exits with."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -456,7 +458,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
-        unreported=True,
+        told=True,
     ),
     Trick(
         "patches assertEqual",
@@ -508,7 +510,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
-        unreported=True,
+        told=True,
     ),
     Trick(
         "says that it was successful",
@@ -528,7 +530,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
-        unreported=True,
+        told=True,
     ),
 )
 
