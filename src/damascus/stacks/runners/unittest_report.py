@@ -43,10 +43,10 @@ class Place:
 
 
 class Open:
-    """A test that has begun."""
+    """A test that has begun. It is held, for it is known by its address."""
 
-    def __init__(self, owner: object, place: Place) -> None:
-        self.owner, self.place, self.thread = owner, place, get_ident()
+    def __init__(self, owner: object, test: object, place: Place) -> None:
+        self.owner, self.test, self.place, self.thread = owner, test, place, get_ident()
         self.status, self.message = "", ""
 
     def note(self, status: str, message: str) -> None:
@@ -101,8 +101,9 @@ class Reporter:
     def tell(self, place: Place, status: str, message: str = "") -> None:
         self.told += 1
         if self.told <= TESTS_LIMIT * 2:
-            line: dict[str, object] = {"test": plain(place.name), "in": place.written, "file": place.file}
-            self.write({**line, "status": status, "message": plain(message)[:LIMIT]})
+            line: dict[str, object] = {"test": plain(place.name), "file": place.file, "status": status}
+            more = {"in": place.written, "message": plain(message)[:LIMIT]} if status != "started" else {}
+            self.write({**line, **{name: value for name, value in more.items() if value}})
 
     # ── what a result is told ─────────────────────────────────────────────────────────────────────────
 
@@ -113,7 +114,7 @@ class Reporter:
 
     def start(self, result: object, test: Any) -> None:
         if id(test) not in self.open and not self.nested(result) and self.listens():
-            self.open[id(test)] = one = Open(result, place_of(test))
+            self.open[id(test)] = one = Open(result, test, place_of(test))
             self.tell(one.place, "started")
 
     def stop(self, result: object, test: Any) -> None:
