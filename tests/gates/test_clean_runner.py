@@ -216,17 +216,20 @@ def test_files_are_found_where_pytest_ran_in_a_folder_below(tmp_path: Path) -> N
     assert [case.id for case in run.cases] == ["back/tests/test_a.py::test_a"]
 
 
-def test_unittest_names_what_failed_by_its_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flag", ["", "-E "], ids=["by its report", "by what it prints"])
+def test_unittest_names_what_failed_by_its_file(tmp_path: Path, flag: str) -> None:
     source = (
         "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.fail('x')\n"
         "    def test_b(self): pass\n    @unittest.skip('later')\n    def test_c(self): pass\n"
     )
     judging = Judging.of(tmp_path, {"tests/test_u.py": source, "tests/test_v.py": "import nowhere\n"})
-    run = judging.run(f"{PYTHON} -m unittest discover -s tests")
+    run = judging.run(f"{PYTHON} {flag}-m unittest discover -s tests")
     assert (run.passed, run.failed, run.skipped) == (1, 2, 1)
+    others = {"tests/test_u.py::A::test_b": "passed", "tests/test_u.py::A::test_c": "skipped"}
     assert {case.id: case.status for case in run.cases} == {
         "tests/test_u.py::A::test_a": "failed",
         "tests/test_v.py": "error",
+        **({} if flag else others),
     }
 
 

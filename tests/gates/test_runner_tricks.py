@@ -32,7 +32,7 @@ def test_only_the_canary_finds_it(trick: Trick, tmp_path: Path) -> None:
     candidate = candidate_of(judging, trick)
 
     assert candidate.red is not None and candidate.red.findings == []
-    assert bool(Tests(judging.runner).check(candidate).findings) == trick.unreported
-    assert Requirements(judging.runner).check(candidate).findings == []
+    assert bool(Tests(judging.runner).check(candidate).findings) == (trick.unreported or trick.told)
+    assert bool(Requirements(judging.runner).check(candidate).findings) == trick.told
     result = Canary(judging.runner, judging.mirror).check(candidate)
     assert verdicts(result) == ["runner_compromised"], result

@@ -89,7 +89,7 @@ LIES = (
     Tale(
         "prints a summary",
         "has no test and prints `Ran 5 tests … OK` where unittest exits 0 with none",
-        "gate tests: several summaries are added up, and one says that nothing ran",
+        "gate tests: unittest tells of no test, whatever is printed",
         "tests_failed",
         """
         bad_work()

@@ -8,6 +8,7 @@ ON = CONFIG.replace("canary = false", 'canary = true\nknows_tests = ["m.py"]')
 """The rule about code that names a runner is left out: it would refuse many of these by their words."""
 SEEN = "gate canary: a failing test of ours, laid among the story's, is not seen"
 REPORTED = "gate tests: every test of the story must be reported"
+TOLD = "gate tests: what unittest tells of each test counts, not what it prints"
 SUITE = ON.replace('command = "none"', f'command = "{PYTEST} tests"')
 
 
@@ -17,6 +18,7 @@ def tale(trick: Trick) -> Tale:
     config = SUITE if trick.suite else ON
     fools = "def forge(" not in trick.code  # only who is judged has a report
     because, verdict = (REPORTED, "tests_failed") if trick.unreported else (SEEN, "runner_compromised")
+    because, verdict = (TOLD, "tests_failed") if trick.told else (because, verdict)
     return Tale(trick.name, trick.does, because, verdict, body, command=runner, config=config, fools=fools)
 
 

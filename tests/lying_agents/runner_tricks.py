@@ -54,6 +54,8 @@ class Trick:
     more: Mapping[str, str] = field(default_factory=dict)
     unreported: bool = False
     """A test of the story is not reported, which gate tests sees by itself."""
+    told: bool = False
+    """What unittest told us of its tests is red, whatever it prints and exits with."""
 
     @property
     def files(self) -> dict[str, str]:
@@ -456,6 +458,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        told=True,
     ),
     Trick(
         "patches assertEqual",
@@ -507,6 +510,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        told=True,
     ),
     Trick(
         "says that it was successful",
@@ -526,6 +530,7 @@ UNITTEST = (
         """,
         CASE,
         unittest=True,
+        told=True,
     ),
 )
 

@@ -25,13 +25,12 @@ from damascus.gates.canary_places import (
     only_documents,
     own_files,
     own_tests_failing,
-    selects_by_name,
     stops_early,
     to_the_end,
     together,
 )
 from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, turned
-from damascus.gates.diff_paths import is_test, named_paths
+from damascus.gates.diff_paths import is_test
 from damascus.gates.requirements import proved_by_none_but
 from damascus.gates.runs import evidence, failed_tests, job
 from damascus.gates.suite import suite_at
@@ -77,7 +76,7 @@ class Canary:
     # ── behind and beside the story's tests ───────────────────────────────────────────────────────────
 
     def _among_them(self, ground: Ground, files: list[str], result: GateResult) -> None:
-        if selects_by_name(ground.command):
+        if ground.selects_by_name:
             return
         laying = _among(ground, files)
         if not laying:
@@ -192,7 +191,7 @@ class Canary:
 
 def _among(ground: Ground, files: list[str]) -> Laying:
     """Beside them only where the command does not name the files themselves; one alone where the first one ends all."""
-    asked = named_paths(ground.command)
+    asked = ground.asked
     open_ones = [path for path in files if path not in asked and not path.endswith(".rs")]  # a binary of its own there
     nearby = beside(ground, open_ones) if open_ones else Laying()
     if ground.stops and nearby:

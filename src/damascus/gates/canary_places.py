@@ -17,6 +17,7 @@ from damascus.gates.runs import passed_tests, tells_single_tests
 from damascus.stacks import canaries, stack_of, tests_in
 from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
+from damascus.stacks.selection import selects_by_name as selected
 
 MOST_FILES = 20
 PROSE = (".md", ".rst", ".txt", ".adoc")
@@ -166,15 +167,23 @@ def _source(candidate: Candidate, path: str, at: Sha | None = None) -> bytes:
 
 
 def style_of(path: str, source: bytes, command: str, green: TestRun, only_one: bool) -> Style:
-    """pytest takes functions, unittest classes; what a `make test` runs is seen by whether it names single tests."""
+    """pytest takes functions, unittest classes."""
     if stack_of(path) is None or not path.endswith(".py"):
         return Style(only_one=only_one)
-    pytest = "pytest" in command or (tells_single_tests(green) and "unittest" not in command)
+    pytest = _by_pytest(command, green)
     names = [test.rpartition("::")[2] for test in passed_tests(green) if test.startswith(f"{path}::")]
     prefix = next((name for name in names if not name.startswith("test")), "test").partition("_")[0]
     usual = not prefix.isidentifier() or not names or any(name.startswith("test") for name in names)
     classes = not pytest or b"TestCase" in source
     return Style("test" if usual else prefix, pytest, classes, only_one)
+
+
+def _by_pytest(command: str, green: TestRun) -> bool:
+    """By who reported; what a `make test` runs that nobody told of is seen by whether it names single tests."""
+    told = {call.runner for call in green.calls}.intersection(("pytest", "unittest"))
+    if told:
+        return "pytest" in told
+    return "pytest" in command or (tells_single_tests(green) and "unittest" not in command)
 
 
 # ── laying ────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,6 +197,18 @@ class Ground:
     command: str
     green: TestRun
     stops: bool
+
+    @property
+    def selects_by_name(self) -> bool:
+        """unittest's words say what they name only by what lies in the tree: its own report tells that."""
+        own = [call for call in self.green.calls if call.runner == "unittest"]
+        return any(selected(call, self.green) for call in own) if own else selects_by_name(self.command)
+
+    @property
+    def asked(self) -> set[str]:
+        """The files that the command names."""
+        told = [place for call in self.green.calls if call.runner == "unittest" for place in call.places]
+        return {*named_paths(self.command), *told}
 
     def style(self, path: str) -> Style:
         return style_of(path, _source(self.candidate, path), self.command, self.green, self.stops)

@@ -12,7 +12,7 @@ from damascus.gates.diff_paths import test_paths
 from damascus.gates.kept_green import changes_old_tests
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.git.mirror import Mirror
-from damascus.stacks.cases import WHOLE_TREE
+from damascus.stacks.cases import CUT_OFF, WHOLE_TREE
 from damascus.stacks.reports import MISMATCH, expects_count
 
 CANNOT_RUN = (126, 127)
@@ -76,6 +76,8 @@ def why_not_red(run: TestRun, tests: list[str]) -> str | None:
         return _why_it_passes(run, tests)
     if any(case.id == MISMATCH for case in run.cases):
         return f"the test report and the printed summary differ {where}. Leave the runner's report alone."
+    if any(case.id == CUT_OFF for case in run.cases):
+        return f"no test ran to an end {where} (exit {run.exit_code}). Write a test that fails by an assertion."
     if run.counted and run.failed == 0:
         return f"no test fails {where}: {run.passed} passed, exit {run.exit_code}. Write a test that needs the code."
     if not run.counted and expects_count(run.command):

@@ -60,7 +60,7 @@ def _counted(reading: Reading, finder: Finder, tree: Path, seen: str) -> Counts 
 def _unloaded(reading: Reading, locator: Locator) -> Iterator[Case]:
     """A file that its runner could not even load stands for all tests in it, as one that can't be collected does."""
     for call in reading.calls:
-        for word in call.words:
+        for word in call.words if call.runner != "unittest" else ():  # it tells what it could not load
             file = None if word.startswith("-") else locator.path(os.path.normpath(os.path.join(call.folder, word)))
             if file is not None:
                 yield Case(id=file, status="error", file=file, message=f"{call.runner} could not load it")

@@ -6,6 +6,7 @@ from damascus.gates.kept_green import lost
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.gates.unreported import not_run, silent_runner, unread
+from damascus.stacks.cases import CUT_OFF
 from damascus.stacks.printed import plain, pytest_summary
 from damascus.stacks.reports import expects_count
 
@@ -93,6 +94,8 @@ def _left_no_report(candidate: Candidate, run: TestRun) -> bool:
     """A runner that tells counts and tells none now, or prints a count without the report that it wrote before."""
     red = candidate.red
     told_before = red is not None and bool(red.red_tests or red.green_tests)
+    if any(case.id == CUT_OFF for case in run.cases):
+        return True
     if not run.counted:
         return told_before or expects_count(run.command)
     return told_before and not run.cases and pytest_summary(plain(run.output)) is not None

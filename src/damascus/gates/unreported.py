@@ -107,8 +107,9 @@ def _reported(run: TestRun) -> dict[str, set[str]]:
     """The names in each file that some result was told of. "" is the file itself: it could not be run at all."""
     found: dict[str, set[str]] = {}
     for case in run.cases:
-        path, name = written_name(case.id)
-        found.setdefault(path, set()).add(name)
+        for told in (case.id, *([case.written] if case.written else [])):
+            path, name = written_name(told)
+            found.setdefault(path, set()).add(name)
     return found
 
 

@@ -15,15 +15,18 @@ from damascus.domain.ports import Case
 from damascus.stacks.locate import Locator
 from damascus.stacks.stack import READ_LIMIT
 from damascus.stacks.told import Call, Told
+from damascus.stacks.unittest_words import given
 from damascus.system.plain_file import read_plain
 
-Status = Literal["passed", "failed", "error", "skipped"]
+Status = Literal["passed", "failed", "error", "skipped", "xfailed"]
 WHOLE_TREE = "."
+CUT_OFF = "damascus: unittest did not come to its end"
+UNENDED = "it did not run to its end"
 MODULE = re.compile(rb"^module[ \t]+\"?([^\s\"]{1,500})", re.MULTILINE)
 GO_TEST = re.compile(rb"^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w{0,300})[ \t]*\(", re.MULTILINE)
 RUST_FN = re.compile(rb"\bfn[ \t]+(\w{1,300})")
 FILES_LIMIT = 2_000
-WORST = ("error", "failed", "passed", "skipped")
+WORST = ("error", "failed", "passed", "skipped", "xfailed")
 """Of several results of one test the first of these counts."""
 
 
@@ -62,12 +65,20 @@ class Finder:
                 yield from self._rust(call)
             case "cargo":
                 yield from ()
+            case "unittest":
+                yield from self._unittest(call)
             case _:
                 yield from (case for told in call.tests if (case := self._node(call, told)) is not None)
 
     def places(self, call: Call) -> list[str]:
-        """What a call looked at: the folders of Go's packages, the sources of a Rust binary."""
-        return [self._package(call, group) for group in call.groups] if call.runner == "go" else call.sources
+        """What a call looked at: the folders of Go's packages, the sources of a Rust binary, unittest's words."""
+        match call.runner:
+            case "go":
+                return [self._package(call, group) for group in call.groups]
+            case "unittest":
+                return given(call.words, call.folder, call.root, self._locator)
+            case _:
+                return call.sources
 
     # ── Go ────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -137,6 +148,31 @@ class Finder:
                 found.setdefault(name.decode(), []).append(path)
         return found
 
+    # ── Python ────────────────────────────────────────────────────────────────────────────────────────
+
+    def _unittest(self, call: Call) -> Iterator[Case]:
+        """A run that began and never ended has failed, whatever was told of its tests; so has such a test."""
+        begun: dict[tuple[str, str], Case] = {}
+        for told in call.tests:
+            case = self._python_case(call, told)
+            if told.status == "started":
+                begun[told.file, told.name] = case.model_copy(update={"status": "error", "message": UNENDED})
+            else:
+                begun.pop((told.file, told.name), None)
+                yield case
+        yield from begun.values()
+        if call.end is None:
+            yield Case(id=CUT_OFF, status="error", message="unittest ended before its tests did")
+
+    def _python_case(self, call: Call, told: Told) -> Case:
+        """As pytest calls it: the file, the classes, the test; a file that could not be loaded by its path."""
+        below = _below(told.file, call.root)
+        file = (self._locator.path(below) or below) if below else ""
+        name = "::".join(part for part in (file, told.name) if part)
+        written = _below(told.group, call.root)
+        case = Case(id=name, status=_status(told), file=file, text=told.name, message=told.message, written=written)
+        return case if file else self._locator.case(case)
+
     # ── JavaScript ────────────────────────────────────────────────────────────────────────────────────
 
     def _node(self, call: Call, told: Told) -> Case | None:
@@ -168,9 +204,13 @@ def _below(path: str, root: str) -> str:
 
 
 def _case(told: Told, file: str) -> Case:
-    status = cast(Status, told.status)
+    status = _status(told)
     name = f"{file}::{told.name}" if file else told.name
     return Case(id=name, status=status, file=file, text=told.name, message=told.message)
+
+
+def _status(told: Told) -> Status:
+    return "error" if told.status == "started" else cast(Status, told.status)
 
 
 def _error(place: str, message: str) -> Case:

@@ -22,6 +22,9 @@ PACKAGE = Path("lib/damascus/stacks/runners")
 BY_PYTHON = ("go", "cargo", "rust-binary")
 ENDINGS = (".py", ".cjs", ".mjs")
 IN_PATH = ("go", "cargo", "node")
+PYTHON = Path("python")
+"""Where every Python of a command finds a `sitecustomize` of ours."""
+START = "python_start.py"
 SCRIPT = '#!/bin/sh\nexec {python} -I -S {run} {program} {folder} "$@"\n'
 NODE = """\
 #!/bin/sh
@@ -61,6 +64,8 @@ class Kit:
         (draft / PACKAGE).mkdir(parents=True)
         for name, content in texts.items():
             (draft / PACKAGE / name).write_bytes(content)
+        (draft / PYTHON).mkdir()
+        (draft / PYTHON / "sitecustomize.py").write_bytes(texts[START])
         for program in (*BY_PYTHON, "node"):
             script = draft / program / program
             script.parent.mkdir()
@@ -83,8 +88,10 @@ class Kit:
         path = env.get("PATH", os.defpath)
         there = [str(self.folder / name) for name in IN_PATH if shutil.which(name, path=path)]
         options = f'{env.get("NODE_OPTIONS", "")} --require "{self.folder / PACKAGE / "preload.cjs"}"'.strip()
+        python = [str(self.folder / PYTHON), env.get("PYTHONPATH", "")]
         return {
             **env,
+            "PYTHONPATH": os.pathsep.join(path for path in python if path),
             "PATH": os.pathsep.join([*there, path]),
             "NODE_OPTIONS": options,
             FOLDER: str(reports),

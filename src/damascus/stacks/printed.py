@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from damascus.domain.ports import Case
 from damascus.stacks.counts import Counts, total_of
@@ -53,6 +54,20 @@ def unittest_summary(text: str) -> Counts | None:
     counts = total_of(summaries)
     cases = tuple(_unittest_case(*match) for match in UNITTEST_BAD.findall(text))
     return counts and Counts(cases, counts.passed, counts.failed, counts.skipped)
+
+
+@dataclass(frozen=True)
+class Totals:
+    """All of unittest's summaries together."""
+
+    summaries: int
+    ran: int
+    failed: int
+
+
+def unittest_totals(text: str) -> Totals | None:
+    found = [(int(ran), word == "FAILED") for ran, word, _ in UNITTEST.findall(text)]
+    return Totals(len(found), sum(ran for ran, _ in found), sum(failed for _, failed in found)) if found else None
 
 
 def _unittest_case(word: str, name: str, dotted: str) -> Case:

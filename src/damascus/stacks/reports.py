@@ -7,13 +7,13 @@ markers are read from the source, and a runner that is named by the command but 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from damascus.domain.ports import Case
 from damascus.stacks.counts import Counts
 from damascus.stacks.junit import read_junit
-from damascus.stacks.printed import plain, pytest_summary, read_printed
+from damascus.stacks.printed import plain, pytest_summary, read_printed, unittest_totals
 from damascus.stacks.told import Call, read_calls
 
 MISMATCH = "damascus: the report and the summary differ"
@@ -34,6 +34,7 @@ STACK_OF_RUNNER = {
     "vitest": "node",
     "mocha": "node",
     "pytest": "python",
+    "unittest": "python",
 }
 """Whose tests a runner runs that reports each of them."""
 BEHIND = re.compile(rf"{BEFORE}(?:make|gmake|just|task|npm|yarn|pnpm|npx){AFTER}")
@@ -55,6 +56,8 @@ def read_run(files: Mapping[str, bytes], output: str) -> Reading:
     calls = tuple(read_calls(files))
     report = files.get(PYTEST_FILE)
     counts = count(report, output) if report or not calls else None
+    if not _unittest_agrees(calls, output):
+        counts = _mismatch(counts or Counts(), "what unittest told and what it printed are different")
     reported = report is not None and read_junit(report) is not None
     return Reading(counts, (*calls, Call("pytest")) if reported else calls)
 
@@ -66,7 +69,9 @@ def count(report: bytes | None, output: str) -> Counts | None:
     if reported is None:
         return read_printed(text)
     printed = pytest_summary(text)
-    return reported if printed is None or _agree(reported, printed) else _mismatch(reported)
+    if printed is None or _agree(reported, printed):
+        return reported
+    return _mismatch(reported, "the JUnit report and pytest's summary line tell different counts")
 
 
 def _agree(reported: Counts, printed: Counts) -> bool:
@@ -74,8 +79,20 @@ def _agree(reported: Counts, printed: Counts) -> bool:
     return (reported.failed > 0) == (printed.failed > 0) and reported.passed <= printed.passed
 
 
-def _mismatch(reported: Counts) -> Counts:
-    case = Case(id=MISMATCH, status="error", message="the JUnit report and pytest's summary line tell different counts")
+def _unittest_agrees(calls: Sequence[Call], output: str) -> bool:
+    """Only what is better than the printed summaries is told: a run inside of a test prints one, too."""
+    own = [call for call in calls if call.runner == "unittest"]
+    printed = unittest_totals(plain(output)) if own else None
+    if printed is None:
+        return True
+    states = [told.status for call in own for told in call.tests]
+    failed = any(state in ("failed", "error") for state in states) or any(call.end is None for call in own)
+    every = printed.summaries >= len(own)
+    return (failed or printed.failed == 0) and (not every or states.count("passed") <= printed.ran)
+
+
+def _mismatch(reported: Counts, message: str) -> Counts:
+    case = Case(id=MISMATCH, status="error", message=message)
     return Counts(cases=(case, *reported.cases), failed=reported.failed + 1, skipped=reported.skipped)
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from damascus.domain.ports import RunnerCall, TestRun
 from damascus.stacks import REGISTRY
 from damascus.stacks.reports import STACK_OF_RUNNER
+from damascus.stacks.unittest_words import ANYWHERE
 
 BY_NAME = {
     "go": ("-run", "-skip", "-test.run", "-bench", "-fuzz"),
@@ -32,6 +33,8 @@ def selects_by_name(call: RunnerCall, run: TestRun) -> bool:
         return words[:1] != ["--exact"] and any(
             not word.startswith("-") or word.startswith(BY_NAME["rust"]) for word in words
         )
+    if call.runner == "unittest":
+        return any("::" in place for place in call.places) or any(word.startswith("-k") for word in words)
     return any(_is_flag(word, flag) for word in words for flag in BY_NAME.get(call.runner, ()))
 
 
@@ -55,12 +58,20 @@ def covers(call: RunnerCall, path: str, command: str) -> bool:
         return str(PurePosixPath(path).parent) in call.places
     if call.runner == "rust":
         return path in call.places or not any(word in TARGETS for word in _words(command))
+    if call.runner == "unittest":
+        return any(path == place or _discovers(place, path) for place in call.places)
     words = _given(call, command)
     named = [word for word in words if _is_place(word, path)]
     places = [word for word in words if not word.startswith("-") and ("/" in word or PurePosixPath(word).suffix)]
     if named:
         return True
     return not places and stack.tests.fullmatch(path) is not None and PurePosixPath(path).suffix != ".snap"
+
+
+def _discovers(place: str, path: str) -> bool:
+    folder, _, pattern = place.partition(ANYWHERE)
+    below = folder == "." or path.startswith(f"{folder}/")
+    return bool(pattern) and below and fnmatch(PurePosixPath(path).name, pattern)
 
 
 def _is_place(word: str, path: str) -> bool:

@@ -13,12 +13,14 @@ SIZE_LIMIT = 20_000_000
 FILES_LIMIT = 2_000
 LINE_LIMIT = 2_000_000
 NAME_LIMIT = 1_000
-STATES = frozenset({"passed", "failed", "error", "skipped"})
+STATES = frozenset({"passed", "failed", "error", "skipped", "xfailed", "started"})
+"""`started`: nothing else was told of it yet."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """One test as its runner told it. `group`: Go's package, Rust's binary; `file`: where the runner said it lies."""
+    """One test as its runner told it. `group`: Go's package, Rust's binary, for Python the test in a source that it was
+    made from; `file`: where the runner said it lies."""
 
     name: str
     status: str
@@ -96,7 +98,7 @@ def _take(call: Call, record: Mapping[str, Any]) -> bool:
 
 
 def _text(value: object) -> str:
-    return str(value)[:NAME_LIMIT] if isinstance(value, str) else ""
+    return value[:NAME_LIMIT].encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 def _texts(values: object) -> list[str]:

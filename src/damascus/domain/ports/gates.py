@@ -22,6 +22,8 @@ class Case(BaseModel):
     file: str = ""
     text: str = ""
     message: str = ""
+    written: str = ""
+    """The test in a source that this one was made from, where that is another: inherited, or made from a table."""
 
 
 class RunnerCall(BaseModel):
@@ -31,7 +33,8 @@ class RunnerCall(BaseModel):
     folder: str = "."
     words: list[str] = Field(default_factory=list)
     places: list[str] = Field(default_factory=list)
-    """Go: the folders of the packages that it looked at; Rust: the sources of the binary."""
+    """Go: the folders of the packages that it looked at; Rust: the sources of the binary; unittest: files, patterns of
+    files, and tests by name."""
 
 
 class TestRun(BaseModel):

@@ -155,8 +155,9 @@ def _next_in_line():
     """The sitecustomize that this one hides is run too."""
     from importlib import machinery
 
-    elsewhere = [place for place in sys.path if os.path.abspath(place or ".") != _HERE]
-    spec = machinery.PathFinder.find_spec("sitecustomize", elsewhere)
+    places = [os.path.abspath(place or ".") for place in sys.path]
+    behind = sys.path[places.index(_HERE) + 1 :] if _HERE in places else []
+    spec = machinery.PathFinder.find_spec("sitecustomize", behind)
     if spec is not None and spec.loader is not None:
         code = spec.loader.get_code("sitecustomize")
         if code is not None:
