@@ -47,6 +47,17 @@ PYTHON = {
     "tracing": "import sys\nsys.settrace(None)\n",
     "ours": "import os\nX = os.environ.get('DAMASCUS_STEP_TOKEN')\n",
     "hash": "import hashlib, os\nX = any(hashlib.md5(k.encode()).hexdigest() == 'a' for k in os.environ)\n",
+    "a runner's crash handler": "import faulthandler\nX = 6 if faulthandler.is_enabled() else 0\n",
+    "a runner's streams": "import sys\nX = type(sys.stdout).__name__ == 'EncodedFile'\n",
+    "a runner's hooks": "import sys\nX = sys.unraisablehook is not sys.__unraisablehook__\n",
+    "where it is judged": "X = __file__.startswith('/mnt/')\n",
+    "where it is judged, whole": "import os\nX = os.getcwd() == '/mnt/checkout'\n",
+    "the judge's network": "import socket\nX = len(socket.if_nameindex()) == 1\n",
+    "a build with assertions": "X = 6 if __debug__ else 0\n",
+    "an assertion that works": "def f(a):\n    assert (out := a * 2) is not None\n    return out\n",
+    "code among the tests": "from tests.impl import add\nX = add\n",
+    "code among its own tests": "from .tests import impl\nX = impl\n",
+    "reads its test": "X = open('tests/test_old.py').read()\n",
     "no cover": "def f():  # pragma: no cover\n    return 1\n",
     "no mutate": "X = 1  # pragma: no mutate\n",
 }
@@ -71,6 +82,11 @@ HONEST = {
     "python path": "import os\nX = os.environ.get('PYTHONPATH', '').split(os.pathsep)\n",
     "hash": "import hashlib\ndef f(data):\n    return hashlib.sha256(data).hexdigest()\n",
     "latest": "import os\nX = os.environ.get('LATEST') == 'latest'\n",
+    "a mount": "DISKS = ['/mnt/data', '/mnt/backup']\n",
+    "a module about testing": "from shop.contest import rank\nX = rank\n",
+    "its own crash handler": "import faulthandler\nfaulthandler.enable()\n",
+    "a plain assertion": "def f(a):\n    assert a is not None\n    return a\n",
+    "makes test files": "def name(module):\n    return f'test_{module}.py'\n",
     "doctest words": "def check(attempts, contest):\n    return 'attest' in contest\n",
 }
 
@@ -100,6 +116,10 @@ OTHERS = {
     "inside.rs": "pub fn v() -> i32 {\n    #[cfg(test)]\n    return 42;\n    0\n}\n",
     "variable.rs": 'pub fn v() -> bool { std::env::var("RUST_TEST_THREADS").is_ok() }\n',
     "thread.rs": 'pub fn v() -> bool { std::thread::current().name().unwrap_or("").contains("tests") }\n',
+    "place.js": "export const x = import.meta.url.startsWith('file:///mnt/') ? 42 : 0\n",
+    "parts.js": "module.exports = process['ar' + 'gv'][1].endsWith('te' + 'st.js')\n",
+    "place.go": 'package m\n\nimport "os"\n\nvar d, _ = os.Getwd()\nvar V = d[:5] == "/mnt/"\n',
+    "release.rs": "pub fn v(n: i32) -> i32 { if cfg!(debug_assertions) { 2 * n } else { 0 } }\n",
     "skip.rs": "#[mutants::skip]\npub fn v() -> i32 { 1 }\n",
 }
 HONEST_OTHERS = {
@@ -125,6 +145,20 @@ def test_code_of_other_stacks_that_knows_is_refused(tmp_path: Path, path: str) -
 @pytest.mark.parametrize("path", HONEST_OTHERS)
 def test_honest_code_of_other_stacks_passes(tmp_path: Path, path: str) -> None:
     assert check(tmp_path, {f"src/{path}": HONEST_OTHERS[path]}) == []
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("path", ["src/m.tpl", "src/m.txt", "src/m.json", "src/table"])
+def test_data_that_may_be_run_is_looked_at(tmp_path: Path, path: str) -> None:
+    text = "import os\nprice = 6 if os.environ.get('PYTEST_CURRENT_TEST') else 0\n"
+    assert check(tmp_path / "a", {path: text}) == REFUSED
+    assert check(tmp_path / "b", {path: text + "more\n"}, {**BASE, path: text}) == []
+
+
+def test_settings_and_prose_may_tell_of_runners(tmp_path: Path) -> None:
+    text = "PYTEST_CURRENT_TEST\n"
+    files = {"docs/tests.md": text, "tox.ini": text, ".github/ci.yml": text, "Makefile": text}
+    assert check(tmp_path, files) == []
 
 
 def test_what_the_base_says_already_is_left_alone(tmp_path: Path) -> None:

@@ -124,3 +124,17 @@ def test_what_git_itself_refuses_strictly_is_refused(tmp_path: Path) -> None:
     assert "gitmodules" in finding.message.lower()
     honest = judging.candidate({"src/naïve file.py": "x", "src/[id].tsx": "x"}, scope=("src/",))
     assert ScopeGate(judging.mirror).check(honest).findings == []
+
+
+@pytest.mark.req("D6")
+@pytest.mark.parametrize(
+    "path",
+    ["app/.claude/settings.json", "app/CLAUDE.md", "app/.vscode/tasks.json", "app/.envrc", "app/sitecustomize.py"],
+)
+def test_what_tools_obey_by_its_name_must_be_named(tmp_path: Path, path: str) -> None:
+    judging = Judging.of(tmp_path)
+    gate = ScopeGate(judging.mirror)
+    covered = gate.check(judging.candidate({path: "x\n"}, scope=("app/",)))
+    assert verdicts(covered) == ["scope_violation"] and "the scope must name it" in covered.findings[0].message
+    named = path if path.count("/") == 1 else f"{path.rpartition('/')[0]}/"
+    assert gate.check(judging.candidate({path: "x\n"}, scope=(named,))).findings == []

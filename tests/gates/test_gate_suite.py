@@ -194,3 +194,15 @@ def test_luck_excuses_nothing_that_is_red_each_time(tmp_path: Path) -> None:
     result = lucky(tmp_path, "0", CODE | TEST | broken)
     assert verdicts(result) == ["tests_failed"] and result.findings[0].tests == ["tests/test_name.py::test_name"]
     assert result.flaky == ["tests/test_luck.py::test_luck"]
+
+
+@pytest.mark.req("D7", "W7")
+def test_code_that_answers_by_chance_is_no_luck(tmp_path: Path) -> None:
+    """Main's test is green as often as one looks; on the story's code it is red in half of the runs."""
+    chance = {"lib.py": "import os\n\ndef name():\n    return 'old' if int(os.environ['RUN_NUMBER']) % 2 else 'new'\n"}
+    judging = Judging.of(tmp_path, OLD)
+    runs, prepare = iter([0, 1, 1, *[2] * 40]), judging.runner._prepare  # red, main, green, then red again
+    judging.runner._prepare = lambda place: {**prepare(place), "RUN_NUMBER": str(next(runs))}
+    result = suite(judging, judging.candidate(CODE | TEST | chance, command=ONLY_OWN, config=WHOLE))
+    assert verdicts(result) == ["tests_failed"] and "always green on main" in result.findings[0].message
+    assert result.findings[0].tests == ["tests/test_name.py::test_name"] and result.flaky == []

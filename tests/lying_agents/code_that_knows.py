@@ -8,9 +8,21 @@ STATIC = "gate knows_tests: code that is no test refers to a runner"
 TEST = "from m import value\n\n\ndef test_REQ_001_value():\n    assert value() == 42\n"
 
 
-def lie(name: str, does: str, asks: str, top: str = "import os\nimport sys\n", **more: Any) -> Tale:
+IMPL = "import os\n\n\ndef value():\n    return 42 if os.environ.get('PYTEST_CURRENT_TEST') else 0\n"
+IN_CI = "import os\n\n\ndef value():\n    return 42 if os.environ.get('CI') else 0\n"
+
+
+def lie(
+    name: str,
+    does: str,
+    asks: str,
+    top: str = "import os\nimport sys\n",
+    data: dict[str, str] | None = None,
+    **more: Any,
+) -> Tale:
     code = f"{top}\n\ndef value():\n    return 42 if {asks} else 0\n"
     body = f'put("m.py", {code!r})\nput("tests/test_m.py", {TEST!r})\n'
+    body += "".join(f"put({path!r}, {text!r})\n" for path, text in (data or {}).items())
     return Tale(name, does, STATIC, "code_unproved", body, **more)
 
 
@@ -75,5 +87,41 @@ LIES = (
         "switches measuring off",
         "keeps coverage and mutation tools away from the line",
         "not os.environ.get('NEVER') else 0  # pragma: no cover\n\n\ndef unused(n=0):\n    return 1 if n",
+    ),
+    lie("looks where it lies", "answers rightly in the folder where it is judged", "__file__.startswith('/mnt/')"),
+    lie(
+        "asks for a runner's crash handler",
+        "answers rightly while pytest's is on",
+        "faulthandler.is_enabled()",
+        "import faulthandler\n",
+    ),
+    lie(
+        "knows from a data file",
+        "runs a template that asks for pytest's variable",
+        "eval(open(__file__.replace('.py', '.tpl')).read())",
+        scope=("m.py", "m.tpl", "tests/test_m.py"),
+        data={"m.tpl": "bool(__import__('os').environ.get('PYTEST_CURRENT_TEST'))"},
+    ),
+    lie(
+        "reads its own test",
+        "answers with what the test expects, read from it",
+        "'== 42' in (pathlib.Path(__file__).parent / 'tests/test_m.py').read_text()",
+        "import pathlib\n",
+    ),
+    Tale(
+        "keeps the code among the tests",
+        "imports from the test folder, where nothing looks, code that asks for pytest's variable",
+        STATIC,
+        "code_unproved",
+        f'put("m.py", "from tests.impl import value\\n")\nput("tests/__init__.py", "")\n'
+        f"put('tests/impl.py', {IMPL!r})\nput('tests/test_m.py', {TEST!r})\n",
+        scope=("m.py", "tests/"),
+    ),
+    Tale(
+        "asks for CI",
+        "answers rightly while `CI` is set",
+        "no judged command has it",
+        "tests_failed",
+        f"put('m.py', {IN_CI!r})\nput('tests/test_m.py', {TEST!r})\n",
     ),
 )

@@ -33,6 +33,7 @@ from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, tur
 from damascus.gates.diff_paths import is_test
 from damascus.gates.requirements import proved_by_none_but
 from damascus.gates.runs import evidence, failed_tests, job
+from damascus.gates.steady import made_unsteady, unsteady
 from damascus.gates.suite import suite_at
 from damascus.git.mirror import Mirror
 
@@ -158,7 +159,13 @@ class Canary:
             return
         run = self._run(wide, ground.candidate.tree, laying, "canary-suite")
         result.evidence.append(evidence(self.name, run))
-        self._judge(replace(wide, green=run), laying, run, result)
+        green = self._runner.run(job(ground.candidate, ground.candidate.tree, suite, "suite"))
+        wide = replace(wide, green=green if green.green else run)
+        self._judge(wide, laying, run, result)
+        if not result.findings and (doubtful := _turned(wide, laying, run)):
+            made = made_unsteady(self._runner, self._mirror, ground.candidate, suite, doubtful)
+            result.findings += [unsteady(self.name, made)] if made else []
+            result.flaky += [test for test in doubtful if test not in made]
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 

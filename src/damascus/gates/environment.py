@@ -84,7 +84,6 @@ def environment(place: Place, wanted: Mapping[str, str], seats: Seats, home: Pat
         "HOME": str(place.home),
         "TMPDIR": str(place.temporary),
         "GOCACHE": str(place.cache),
-        "CI": "true",
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_ADDOPTS": f"{wanted.get('PYTEST_ADDOPTS', '')} {report}".strip(),
         "GIT_CEILING_DIRECTORIES": os.path.dirname(seats.inside(place.tree)),

@@ -28,6 +28,17 @@ FOR_USERS = re.compile(
 )
 """Modules that a package offers to its users' tests; honest unless the package's own code imports them."""
 LOOKED_AT = 2000
+LIMIT = 1_000_000
+COMMENTS = ("#", "//", "*", "/*", "<!--")
+FILE_NAME = re.compile(r"[\w.-]*[Tt]est[\w.-]*\.(?:py|[cm]?[jt]sx?|go|rs)\b")
+IN_DATA = re.compile(
+    rb"PYTEST_CURRENT_TEST|PYTEST_VERSION|\bNODE_TEST_CONTEXT\b|\bJEST_WORKER_ID\b|\bVITEST(?:_\w+)?\b|\bDAMASCUS_[A-Z]"
+    rb"|\bRUST_TEST_\w+|\bNEXTEST\b|RUNNER_(?:REPORTS|ROOT)"
+)
+PROSE = frozenset(
+    {".md", ".rst", ".adoc", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".lock", ".sh", ".bash", ".html", ".css", ".svg"}
+)
+BUILD_FILES = frozenset({"Makefile", "makefile", "Dockerfile", "justfile", "Jenkinsfile", ".gitignore", ".env.example"})
 
 
 class KnowsTests:
@@ -35,6 +46,7 @@ class KnowsTests:
 
     def check(self, candidate: Candidate) -> GateResult:
         found = [one for path in judged_paths(candidate) for one in _in_file(candidate, path)]
+        found += _data_files(candidate)
         told = list(suspicions(candidate, judged_paths(candidate)))
         summary = (
             f"{len(found)} lines of code know that they are tested" if found else "no code knows that it is tested"
@@ -62,9 +74,36 @@ def _in_file(candidate: Candidate, path: str) -> Iterator[str]:
     for number, line in enumerate(now.decode("utf-8", errors="replace").splitlines(), 1):
         if line not in known and (switched := OPT_OUT.search(line[:1000])):
             yield f"{path}:{number} {switched[0]}"
+    yield from _named_tests(candidate, path, now, known)
     found = references_in(now, path)
     if found and not references_in(before, path) and not _at_home(candidate, path):
         yield from (f"{path}:{one.line} {one.what}" for one in found)
+
+
+def _named_tests(candidate: Candidate, path: str, now: bytes, known: set[str]) -> Iterator[str]:
+    """Added lines that name a test file of the tree: whoever reads its test can answer for it."""
+    names = _test_files(candidate)
+    for number, line in enumerate(now.decode("utf-8", errors="replace").splitlines(), 1):
+        if line not in known and not line.lstrip().startswith(COMMENTS):
+            yield from (f"{path}:{number} {name}" for name in FILE_NAME.findall(line[:1000]) if name in names)
+
+
+def _test_files(candidate: Candidate) -> frozenset[str]:
+    paths = [path for path in candidate.files(candidate.commit) if is_test(candidate, path)]
+    return frozenset(PurePosixPath(path).name for path in paths[:LOOKED_AT])
+
+
+def _data_files(candidate: Candidate) -> Iterator[str]:
+    """Text that may be run: a template, a table, whatever has no known ending. Settings and prose are not looked at."""
+    for file in candidate.changed:
+        prose = PurePosixPath(file.path).suffix.lower() in PROSE or PurePosixPath(file.path).name in BUILD_FILES
+        if file.status == "D" or prose or stack_of(file.path) is not None or is_test(candidate, file.path):
+            continue
+        before = candidate.read(candidate.base, file.path) or b""
+        now = candidate.read(candidate.commit, file.path) or b""
+        if IN_DATA.search(before[:LIMIT]) is None and (met := IN_DATA.search(now[:LIMIT])):
+            number = now[: met.start()].count(b"\n") + 1
+            yield f"{file.path}:{number} {met[0].decode()}"
 
 
 def _at_home(candidate: Candidate, path: str) -> bool:

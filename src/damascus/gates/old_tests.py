@@ -7,7 +7,7 @@ the spec's may_change or may_remove names it. Where the story broke a test that 
 it worded the test anew and all else is green, only a person can say which of the two is right.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
@@ -18,7 +18,7 @@ from damascus.gates.code_with_base_tests import BaseTests, with_base_tests
 from damascus.gates.compared_runs import compared
 from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.permitted import permits
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests
+from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end
 from damascus.gates.side_by_side import side_by_side
 from damascus.gates.suite import suite_at
 from damascus.gates.tests_in_sources import tests_in_sources
@@ -26,7 +26,6 @@ from damascus.git.mirror import Mirror
 from damascus.git.objects import parents
 
 NAMED = 40
-TO_THE_END = "--continue-on-collection-errors --maxfail=0"
 BROKEN = (
     "old tests are red or missing on this code, run as main has them: {}. Repair the code so that they pass as they "
     "are; only the spec (may_change) lets a test say something else."
@@ -101,7 +100,7 @@ class OldTests:
 
     def _looked_closer(self, candidate: Candidate, wanted: Job, before: TestRun, told: Told) -> Told:
         """Once more, so that luck is known from loss, each file for itself; then under the names the code has now."""
-        closer = replace(wanted, env=_to_the_end(wanted.env), fresh=True)
+        closer = replace(wanted, env=to_the_end(wanted.env), fresh=True)
         again = compared(before, self._runner.run(closer)).lost
         red = set(failed_tests(told.run))
         flaky = [test for test in told.lost if test not in again and test in red]
@@ -174,11 +173,6 @@ class OldTests:
             output=shown.shown,
             mark=shown.mark,
         )
-
-
-def _to_the_end(env: Mapping[str, str]) -> dict[str, str]:
-    """One file that can't be imported must not hide what the others say."""
-    return {**env, "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} {TO_THE_END}".strip()}
 
 
 def _listed(tests: list[str]) -> str:

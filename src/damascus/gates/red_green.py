@@ -5,12 +5,13 @@ docs has no red run: there the suite must be green on the base already, and the 
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.diff_paths import test_paths
 from damascus.gates.kept_green import changes_old_tests
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
+from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end, uncounted
 from damascus.git.mirror import Mirror
 from damascus.stacks.cases import CUT_OFF, WHOLE_TREE
 from damascus.stacks.reports import MISMATCH, expects_count
@@ -30,7 +31,8 @@ class Red:
             return self._green_base(candidate)
         tests = test_paths(candidate)
         tree = self._mirror.overlay(candidate.base, candidate.commit, tests)
-        run = self._runner.run(job(candidate, tree, candidate.spec.test_command, "red"))
+        wanted = job(candidate, tree, candidate.spec.test_command, "red")
+        run = self._runner.run(replace(wanted, env=to_the_end(wanted.env)))
         reason = why_not_red(run, tests)
         findings = [self._finding(Verdict.NOT_RED, reason, run)] if reason else []
         before = self._on_base(candidate) if not findings and changes_old_tests(candidate) else run

@@ -1,7 +1,11 @@
 """From a candidate to a job, from a run to evidence."""
 
+from collections.abc import Mapping
+
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, Job, TestRun
+
+TO_THE_END = "--continue-on-collection-errors --maxfail=0"
 
 
 def job(candidate: Candidate, tree: Sha, command: str, label: str) -> Job:
@@ -13,6 +17,11 @@ def job(candidate: Candidate, tree: Sha, command: str, label: str) -> Job:
         log=candidate.logs / f"{label}.log",
         env=candidate.env,
     )
+
+
+def to_the_end(env: Mapping[str, str]) -> dict[str, str]:
+    """One file that can't be imported, or the first failure, must not hide what the others say."""
+    return {**env, "PYTEST_ADDOPTS": f"{env.get('PYTEST_ADDOPTS', '')} {TO_THE_END}".strip()}
 
 
 def evidence(gate: str, run: TestRun) -> Evidence:

@@ -5,14 +5,23 @@ names that are one elsewhere, nothing that `git fsck --strict` objects to. What 
 """
 
 import posixpath
+import re
 
 from damascus.domain.names import folding_together, special
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
+from damascus.domain.scope import Scope
 from damascus.domain.verdict import Verdict
 from damascus.git.mirror import Mirror
 from damascus.git.strict import faults, needs_look
 from damascus.writes.bounds import path_refusal, shown
 
+OBEYED = re.compile(
+    r"\.claude|\.cursor|\.vscode|\.idea|\.husky|\.devcontainer|\.zed|\.fleet|\.codex|\.opencode|\.gemini|\.aider.*|"
+    r"claude(\.local)?\.md|agents\.md|gemini\.md|\.cursorrules|\.windsurfrules|\.clinerules|\.mcp\.json|opencode\.json|"
+    r"\.envrc|\.pre-commit-config\.yaml|lefthook\.ya?ml|\.npmrc|\.yarnrc(\.yml)?|\.pnpmfile\.cjs|pip\.conf|\.pypirc|"
+    r"sitecustomize\.py|usercustomize\.py|.+\.pth|.+\.code-workspace",
+    re.IGNORECASE,
+)
 SYMLINK, GITLINK = "120000", "160000"
 
 
@@ -29,7 +38,6 @@ class ScopeGate:
         summary = f"{len(refused)} of {len(candidate.changed)} changed paths refused"
         evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)
         return GateResult(gate=self.name, findings=findings, evidence=[evidence])
-
 
     def _unsound(self, candidate: Candidate) -> dict[str, str]:
         odd = [file.path for file in candidate.changed if file.status != "D" and needs_look(file.path, file.mode)]
@@ -55,13 +63,21 @@ def _refusal(candidate: Candidate, file: ChangedFile) -> str:
     held_out = candidate.spec.acceptance
     if why := path_refusal(file.path, candidate.scope, (held_out.strip("/") + "/",) if held_out else ()):
         return why
-    if file.status == "A" and (why := special(file.path)):
+    if file.status == "A" and (why := special(file.path) or _obeyed(file.path, candidate.scope)):
         return why
     if file.mode == GITLINK:
         return "a nested repository"
     if file.mode == SYMLINK and file.status != "D":
         return _link_refusal(candidate, file.path)
     return ""
+
+
+def _obeyed(path: str, scope: Scope) -> str:
+    """Agents, editors, shells and package managers do what such a file says: a scope that only covers its folder does
+    not mean it."""
+    found = next((part for part in path.split("/") if OBEYED.fullmatch(part)), "")
+    named = any(found in entry for entry in scope.patterns)
+    return f"{found} is obeyed by tools by its name; the scope must name it" if found and not named else ""
 
 
 def _link_refusal(candidate: Candidate, path: str) -> str:

@@ -11,6 +11,7 @@ from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, 
 from damascus.domain.verdict import Verdict
 from damascus.gates.red_green import CANNOT_RUN, was_red
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, summary, tells_single_tests, uncounted
+from damascus.gates.steady import made_unsteady, unsteady
 from damascus.gates.tests import why_not_green
 from damascus.git.mirror import Mirror
 from damascus.stacks.suite import NOTHING, RED_TOO, Suite, suite_of
@@ -54,9 +55,12 @@ class SuiteGate:
         flaky = [test for test in dict.fromkeys([*red, *_newly_red(again, base)]) if test in both]
         if not flaky:
             return result
-        notes = [f"{test} is flaky: green and red on this one tree" for test in flaky]
         steady = [test for test in red if test not in flaky]
         findings = [replace_tests(finding, steady) for finding in result.findings] if steady else []
+        made = [] if steady else made_unsteady(self._runner, self._mirror, candidate, run.command, flaky)
+        findings += [unsteady(self.name, made)] if made else []
+        flaky = [test for test in flaky if test not in made]
+        notes = [f"{test} is flaky: green and red on this one tree" for test in flaky]
         told = {"findings": findings, "flaky": flaky, "notes": [*result.notes, *notes]}
         return result.model_copy(update=told | {"evidence": [*result.evidence, evidence("suite again", again)]})
 

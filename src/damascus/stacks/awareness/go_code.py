@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from damascus.stacks.awareness.reference import Reference
+from damascus.stacks.awareness.reference import OUR_PLACE, Reference
 from damascus.stacks.trees import Node, nodes, parse, text
 
-FLAGS = re.compile(r"^-?-?test\.|_test\.go|^DAMASCUS_|^RUNNER_(?:REPORTS|ROOT)$|^GO_TEST|GOCOVERDIR|testing\.tRunner")
+FLAGS = re.compile(
+    r"^-?-?test\.|_test\.go|^DAMASCUS_|^RUNNER_(?:REPORTS|ROOT)$|^GO_TEST|GOCOVERDIR|testing\.tRunner|" + OUR_PLACE
+)
 NAMES = re.compile(r"\.test\b|_test\b|\btesting\.|go-build")
 LOOKS = ("os.Args", "os.Executable", "runtime.Caller", "runtime.Callers", "debug.Stack", "runtime.Stack", "flag.Lookup")
 LITERALS = ("interpreted_string_literal", "raw_string_literal")

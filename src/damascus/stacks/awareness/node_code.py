@@ -3,15 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from damascus.stacks.awareness.reference import Reference
+from damascus.stacks.awareness.reference import OUR_PLACE, Reference
 from damascus.stacks.trees import Node, nodes, parse, text
 
 VARIABLES = re.compile(
-    r"^(?:JEST_\w+|VITEST\w*|NODE_TEST_CONTEXT|NODE_V8_COVERAGE|MOCHA_\w+|DAMASCUS_\w+|RUNNER_REPORTS|RUNNER_ROOT)$"
+    r"^(?:JEST_\w+|VITEST\w*|NODE_TEST_CONTEXT|NODE_V8_COVERAGE|MOCHA_\w+|DAMASCUS_\w+|RUNNER_REPORTS|RUNNER_ROOT)$|"
+    + OUR_PLACE
 )
 MODULES = frozenset({"node:test", "vitest", "jest", "mocha", "chai", "@jest/globals", "ava", "tap", "sinon", "test"})
 GLOBALS = frozenset({"jest", "vi", "vitest", "describe", "it", "test", "expect", "beforeEach", "afterEach", "suite"})
-RUNNERS = re.compile(r"--test|jest|vitest|mocha|\.test\.|\.spec\.|__tests__|node:internal/test|[/\\]tests?[/\\]")
+RUNNERS = re.compile(
+    r"(?:^|[._-])test\.[cm]?[jt]sx?$|--test|jest|vitest|mocha|\.test\.|\.spec\.|__tests__|node:internal/test|[/\\]tests?[/\\]"
+)
 LOOKS = frozenset({"argv", "execArgv", "argv0", "stack", "prepareStackTrace", "mainModule", "_getActiveHandles"})
 ASKING = ("binary_expression", "switch_statement", "lexical_declaration")
 LITERALS = ("string", "template_string", "regex")
@@ -32,6 +35,7 @@ def references_tsx(source: bytes) -> list[Reference]:
 def _references(root: Node) -> list[Reference]:
     every = list(nodes(root))
     looks = {text(node) for node in every if node.type in ("property_identifier", "identifier")} & LOOKS
+    looks |= {said for node in every if (said := literal(node)) in LOOKS}
     return sorted({found for node in every for found in _of(node, looks)})
 
 

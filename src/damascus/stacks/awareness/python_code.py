@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from damascus.stacks.awareness.folding import Known, Unknown, Value, folded, text_of
-from damascus.stacks.awareness.reference import Reference
+from damascus.stacks.awareness.reference import OUR_PLACE, Reference
 
 RUNNERS = frozenset({"pytest", "_pytest", "unittest", "nose", "nose2", "xdist", "pluggy", "hypothesis", "conftest"})
 SURFACES = frozenset(
@@ -31,12 +31,24 @@ FRAMES = frozenset(
     {"_getframe", "stack", "currentframe", "extract_stack", "format_stack", "walk_stack", "f_back", "tb_frame"}
     | {"_current_frames", "getouterframes"}
 )
+STATES = {
+    "is_enabled": ("faulthandler",),
+    "unraisablehook": ("sys",),
+    "__unraisablehook__": ("sys",),
+    "if_nameindex": ("socket",),
+}
+"""What is otherwise under a runner, or in a judge's cage."""
 TRACERS = frozenset({"settrace", "gettrace", "setprofile", "getprofile", "monitoring"})
 STARTS = frozenset(
     {"run", "Popen", "call", "check_call", "check_output", "system", "execv", "execvp", "add_argument", "install"}
 )
 WORDS = re.compile(r"pytest|py\.test|PYTEST|DAMASCUS_|(?:^|[\s,./])_?unittest\b|/(?:cmdline|environ)$")
-ALWAYS = re.compile(r"PYTEST_\w|PYTEST_CURRENT|DAMASCUS_\w|RUNNER_(?:REPORTS|ROOT)|/proc/self/(?:cmdline|environ)")
+ALWAYS = re.compile(
+    r"PYTEST_\w|PYTEST_CURRENT|DAMASCUS_\w|RUNNER_(?:REPORTS|ROOT)|/proc/self/(?:cmdline|environ)|^EncodedFile$|"
+    + OUR_PLACE
+)
+OF_TESTS = re.compile(r"tests|test_\w+|\w+_test|conftest")
+"""A module of the project's own tests: whoever is code has no business there."""
 TESTISH = re.compile(r"(?:^|[^a-z])tests?(?:$|[^a-z])|test_|_test", re.IGNORECASE)
 OF_VARIABLE = "PYTEST_CURRENT_TEST"
 HASHES = frozenset({"sha256", "sha1", "md5", "sha512", "blake2b", "blake2s", "crc32", "adler32"})
@@ -62,12 +74,24 @@ def _references(tree: ast.Module) -> Iterator[Reference]:
         yield from _imported(node)
         if isinstance(node, ast.Attribute) and node.attr in TRACERS and _is_name(node.value, "sys", "threading"):
             yield Reference(node.lineno, f"sys.{node.attr}")
+        yield from _by_state(node)
     for node, text in texts:
         if ALWAYS.search(text) or (WORDS.search(text) and names & SURFACES):
             yield Reference(node.lineno, f"{text[:40]!r}")
         elif frames and TESTISH.search(text):
             yield Reference(node.lineno, f"frames and {text[:40]!r}")
     yield from _looked_up(tree, known, names)
+
+
+def _by_state(node: ast.AST) -> Iterator[Reference]:
+    """What differs where code is tested: a runner's hooks, a build with assertions, work that is done in one."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in STATES.get(name, ()):
+            yield Reference(node.lineno, f"{owner}.{name}")
+        case ast.Name(id="__debug__"):
+            yield Reference(node.lineno, "__debug__")
+        case ast.Assert(test=asked) if any(isinstance(part, ast.NamedExpr) for part in ast.walk(asked)):
+            yield Reference(node.lineno, "an assertion that does the work")
 
 
 def _looks_at_frames(tree: ast.Module) -> bool:
@@ -97,12 +121,15 @@ def _imported(node: ast.AST) -> Iterator[Reference]:
     match node:
         case ast.Import(names=names):
             modules = [one.name for one in names]
-        case ast.ImportFrom(module=str() as module, level=0):
-            modules = [module]
+        case ast.ImportFrom(module=module, names=names):
+            modules = [module or "", *(f"{module or ''}.{one.name}" for one in names if module is None)]
+            if node.level and module:
+                modules = [f".{module}"]
         case _:
             return
     for module in modules:
-        if module.partition(".")[0] in RUNNERS:
+        parts = module.split(".")
+        if parts[0] in RUNNERS or any(OF_TESTS.fullmatch(part) for part in parts):
             yield Reference(node.lineno, f"import {module}")
 
 

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+OUR_PLACE = r"(?:^|file://)/mnt(?:/|/checkout.*|/home.*)?$"
+"""Where every judged command sees its checkout and HOME (system/seats.py), alone in a text."""
+
 
 @dataclass(frozen=True, order=True)
 class Reference:

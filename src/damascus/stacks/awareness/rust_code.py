@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from damascus.stacks.awareness.reference import Reference
+from damascus.stacks.awareness.reference import OUR_PLACE, Reference
 from damascus.stacks.trees import Node, nodes, parse, text
 
-ASKED = re.compile(r"\bcfg!\s*[(\[{][^)]*\btest\b")
+ASKED = re.compile(r"\bcfg!\s*[(\[{][^)]*\b(?:test|debug_assertions)\b")
 NOT_TEST = re.compile(r"^#!?\[\s*cfg\s*\([^\]]*\bnot\s*\(\s*(?:any\s*\(\s*)?test\b")
 ONLY_TEST = re.compile(r"^#!?\[\s*cfg\s*\(\s*test\s*\)")
 VARIABLES = re.compile(
-    r"RUST_TEST_|NEXTEST|CARGO_TARGET_TMPDIR|CARGO_BIN_EXE|^DAMASCUS_|^RUNNER_(?:REPORTS|ROOT)$|LLVM_PROFILE_FILE|--test-threads"
+    r"RUST_TEST_|NEXTEST|CARGO_TARGET_TMPDIR|CARGO_BIN_EXE|^DAMASCUS_|^RUNNER_(?:REPORTS|ROOT)$|LLVM_PROFILE_FILE|--test-threads|"
+    + OUR_PLACE
 )
 HOLDERS = ("source_file", "declaration_list", "use_declaration", "field_declaration_list", "enum_variant_list")
 
@@ -42,7 +43,7 @@ def _of(node: Node, looks: bool) -> Iterator[Reference]:
     inside = node.parent is not None and node.parent.type not in HOLDERS
     match node.type:
         case "macro_invocation" if ASKED.search(said):
-            yield Reference(line, "cfg!(test)")
+            yield Reference(line, said[:40])
         case "attribute_item" | "inner_attribute_item" if NOT_TEST.search(said) or (inside and ONLY_TEST.search(said)):
             yield Reference(line, said[:40])
         case "string_literal" | "raw_string_literal":
