@@ -37,6 +37,7 @@ def test_status_keeps_what_is_needed_to_act(width: int, yard: Yard, cli: Cli, mo
     question = long_titles(yard)
     monkeypatch.setenv("COLUMNS", str(width))
     told = cli("status", "--all").out.splitlines()
+    assert all(width_of(line) <= width for line in told), "\n".join(told)
     rows = {line[2:].split()[0]: line for line in told if line[2:].startswith("S-")}
     assert len(rows) == 6
     assert all(width_of(line) <= width and no_word_is_broken(line) for line in rows.values()), "\n".join(told)

@@ -6,6 +6,8 @@ from damascus.cli.words import between, duration, listed, one_line, pull
 from damascus.domain.ids import short
 from damascus.store.views import Snapshot, StoryRow
 
+LOOKS_AT_CI = ("ci", "ci_since", "ci_begun")
+
 
 def tries(row: StoryRow) -> str:
     """Which try this is, of how many; a story that nobody began has none."""
@@ -81,8 +83,9 @@ def _working(row: StoryRow) -> str:
 
 def step(row: StoryRow) -> str:
     """Before its first step a run's record names the phase, which is no step, or the last one of the phase before."""
-    before = row.phase == "review" and row.step == "ci"
-    return row.step if row.step and row.step != row.phase and not before else "begins"
+    known = "ci" if row.step in LOOKS_AT_CI else row.step
+    before = row.phase == "review" and known == "ci"
+    return known if known and known != row.phase and not before else "begins"
 
 
 def ci(row: StoryRow) -> str:

@@ -87,6 +87,18 @@ def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
     )  # fmt: skip
 
 
+def parts_in_lines(text: str, separator: str = " · ") -> str:
+    """A line of parts, broken between two of them where it is too wide; colours are kept."""
+    lines = [""]
+    for part in text.split(separator):
+        longer = f"{lines[-1]}{separator}{part}" if lines[-1] else part
+        if lines[-1] and width_of(plain(longer)) > columns() - 1:
+            lines.append(f"  {part}")
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
+
+
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -10,7 +10,7 @@ import typer
 
 from damascus.cli import claims
 from damascus.cli.opened import living, open_app, open_project
-from damascus.cli.say import PHASE_COLOURS, columns, compact_json, next_step, say, styled
+from damascus.cli.say import PHASE_COLOURS, columns, compact_json, next_step, parts_in_lines, say, styled, wrapped
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
@@ -84,18 +84,18 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     from damascus.cli import now
     from damascus.cli.lines import story_lines
 
-    say(header(app, project, snapshot))
+    say(parts_in_lines(header(app, project, snapshot)))
     if held_up := _held_up(app, project, snapshot):
-        say(styled(f"nothing new is begun: {held_up}", "yellow"))
+        say(styled(wrapped(f"nothing new is begun: {held_up}"), "yellow"))
     if not project.settings.suite:
         say(styled("the project's own suite: there is none (damascus doctor)", "yellow"))
     if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return
     if missing := claims.not_on_main(app, project):
-        say(styled(f"! {claims.told(missing, project.row.main_branch)}", "red"))
+        say(styled(wrapped(f"! {claims.told(missing, project.row.main_branch)}"), "red"))
     for line in _cost(app, project, snapshot):
-        say(line)
+        say(parts_in_lines(line))
     say()
     rows = [claims.marked(row, missing) for row in (snapshot.rows if everything else _goes_on_first(snapshot.rows))]
     head, lines = story_lines(rows, [now.since(row) for row in rows], columns() - 2)
@@ -104,7 +104,7 @@ def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: boo
     for row, line in zip(rows, lines, strict=True):
         say(("! " if row.phase == "blocked" else "  ") + _coloured(row, line))
     if not everything and (rest := now.rest(snapshot)):
-        say(f"  … {rest}: damascus status --all")
+        say(wrapped(f"… {rest}: damascus status --all", "  "))
     _say_next(app, snapshot, bool(missing))
 
 
