@@ -23,6 +23,9 @@ SLOW = 4
 def follow_agent(db: Database, project: ProjectRow, story: str, folder: Path) -> None:
     """Wait for an agent if none works yet, show what it says, and end with its step."""
     row = _at_work(db, project, story)
+    if row is None:
+        next_step(f"damascus logs {story}, damascus show {story}")
+        return
     step = row.step if row.step in AGENT_STEPS else AGENT_STEPS[0]
     if row.worker_id and host_of(row.worker_id) != host_name():
         raise DamascusError(f"the agent of {story} works with {worker(row.worker_id)}: its transcript lies there.")
@@ -39,10 +42,14 @@ def follow_agent(db: Database, project: ProjectRow, story: str, folder: Path) ->
     next_step(f"damascus logs {story}, damascus why {story}")
 
 
-def _at_work(db: Database, project: ProjectRow, story: str) -> StoryRow:
+def _at_work(db: Database, project: ProjectRow, story: str) -> StoryRow | None:
+    """None: it came to rest while it was waited for."""
     told = False
     while True:
         row = views.story_row(db, project, story)
+        if not row.active and told:
+            say(f"{story} is {row.phase}: {now(row)}")
+            return None
         if not row.active:
             raise DamascusError(f"no agent works on {story}: it is {row.phase}. What was said: damascus logs {story}")
         if _agent_works(db, row):

@@ -82,10 +82,9 @@ def _working(row: StoryRow) -> str:
 
 
 def step(row: StoryRow) -> str:
-    """Before its first step a run's record names the phase, which is no step, or the last one of the phase before."""
+    """Before its first step a run's record names the phase, which is no step."""
     known = "ci" if row.step in LOOKS_AT_CI else row.step
-    before = row.phase == "review" and known == "ci"
-    return known if known and known != row.phase and not before else "begins"
+    return known if known and known != row.phase else "begins"
 
 
 def ci(row: StoryRow) -> str:

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from damascus.cli import asked, costs
 from damascus.cli.words import listed, plural
+from damascus.domain.errors import DamascusError
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
@@ -35,7 +37,9 @@ def _unverified(app: "App", project: "Project", landed: "list[Row]") -> Iterator
     names: Counter[str] = Counter()
     first = ""
     for row in landed[-LOOKED_AT:]:
-        found = receipt(app.database, project.row, row["story_id"])["unverified"]
+        found: list[str] = []
+        with suppress(DamascusError):  # it landed without an agent's work
+            found = receipt(app.database, project.row, row["story_id"])["unverified"]
         first = first or (row["story_id"] if found else "")
         names.update(name.partition(":")[0] for name in found)
     if names:

@@ -17,7 +17,6 @@ class Facts:
     journal: list[Row] = field(default_factory=list)
     issues: list[Row] = field(default_factory=list)
     holds: list[Row] = field(default_factory=list)
-    dependencies: list[Row] = field(default_factory=list)
     workers: list[Worker] = field(default_factory=list)
     ahead: int = 0
     repo: Row = field(default_factory=dict)
@@ -51,7 +50,6 @@ def facts(db: Database, project: ProjectRow, story: str, *, behind: frozenset[st
         journal=views.journal(db, row.id, row.run_no),
         issues=views.issues(db, row.id),
         holds=db.all("view_holds", item=row.id),
-        dependencies=db.all("view_dependencies", item=row.id),
         workers=views.workers(db, project),
         ahead=ahead["n"] if ahead else 0,
         repo=db.one("view_repo", item=row.id) or {},
