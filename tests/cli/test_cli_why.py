@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.outcome import NeedsPerson
+from damascus.domain.policy import RETRY_OPTIONS
 from damascus.domain.verdict import Verdict
 from damascus.system.hostid import WorkerLock, new_worker_id
 from tests.cli import states
@@ -167,6 +169,50 @@ def test_waits_for_a_dependency_that_is_blocked(yard: Yard, cli: Cli) -> None:
     assert NOBODY not in told
 
 
+def chain_of(yard: Yard, count: int) -> None:
+    """S-1, and each further one depends on the one before it; workers have seen them all."""
+    yard.add(story("S-1"), *(story(f"S-{n}", depends_on=[f"S-{n - 1}"]) for n in range(2, count + 1)))
+
+
+@pytest.mark.parametrize("deep", [2, 3, 9])
+@pytest.mark.parametrize("parked", [False, True])
+def test_who_waits_for_a_blocked_storys_dependent_is_told_who_must_act(
+    deep: int, parked: bool, yard: Yard, cli: Cli
+) -> None:
+    chain_of(yard, deep + 1)
+    [first] = states.claim(yard, deep if parked else 1)
+    question = states.asks(yard, first, "Which colour?", "red", "blue")
+    told = why(cli, f"S-{deep + 1}")
+    assert f"it depends on S-{deep}, which is not on main yet" in told
+    assert f"S-1 is blocked: question {question}: Which colour?" in told
+    assert f"You must act on S-1: damascus answer {question} …" in told
+    assert NOBODY not in told
+    assert ("4 stories wait for one another between these." in told) is (deep == 9)
+
+
+def test_the_end_of_a_chain_that_moves_needs_nobody(yard: Yard, cli: Cli) -> None:
+    chain_of(yard, 3)
+    states.claim(yard, 3)
+    told = why(cli, "S-3")
+    assert "S-2: waits for S-1 to land" in told and "S-1 is at its beginning" in told
+    assert f"{NOBODY} It is woken when S-2 is on main." in told
+
+
+def test_a_circle_ends(yard: Yard, cli: Cli) -> None:
+    """`add` refuses one; a database that has one all the same is still told of."""
+    yard.add(story("S-1"), story("S-2", depends_on=["S-1"]))
+    one, two = (yard.item(name)["id"] for name in ("S-1", "S-2"))
+    yard.query("UPDATE work_items SET depends_on = ARRAY[%s::bigint] WHERE id = %s RETURNING id", two, one)
+    assert "S-1 has not been claimed: it depends on S-2" in why(cli, "S-1")
+
+
+def test_the_chain_names_what_a_person_must_do(yard: Yard, cli: Cli) -> None:
+    chain_of(yard, 3)
+    [first] = states.claim(yard, 3)
+    states.waits(yard, first, "dirty", "calc.py", 8)
+    assert "You must commit or stash calc.py; then S-1 lands by itself." in why(cli, "S-3")
+
+
 def test_waits_for_a_dependency_that_was_cancelled(yard: Yard, cli: Cli) -> None:
     with_dependency(yard)
     states.claim(yard, 2)
@@ -256,6 +302,38 @@ def test_blocked(yard: Yard, cli: Cli) -> None:
     assert f"Question {number}: Which colour? [1] red [2] blue" in told
     assert f"You must answer: damascus answer {number} 1" in told
     assert "Then it goes on in phase build with a new budget" in told
+
+
+@pytest.mark.parametrize(
+    ("verdict", "options"),
+    [
+        (Verdict.REQUIREMENT_UNTESTED, RETRY_OPTIONS),
+        (Verdict.SPEC_WRONG, ("edit the spec and add it again", "cancel the story")),
+    ],
+)
+def test_a_trouble_of_the_spec_is_not_answered_by_another_try(
+    verdict: Verdict, options: tuple[str, ...], yard: Yard, cli: Cli
+) -> None:
+    yard.add(story("S-1"), story("S-2", depends_on=["S-1"]))
+    states.came_to(yard, states.claim(yard)[0], NeedsPerson(verdict, "Why?", options, VerdictFeedback()))
+    assert "its spec" in why(cli, "S-1") and "damascus add specs/S-1.md" in why(cli, "S-1")
+    assert ("damascus answer 1 1" in why(cli, "S-1")) is (options == RETRY_OPTIONS)
+    assert cli("inbox").out.splitlines()[-1] == "Next: damascus add specs/S-1.md"
+    assert "You must act on S-1: damascus add specs/S-1.md" in why(cli, "S-2")
+
+
+def test_after_the_answer_edit_the_spec_it_says_to_add_it(yard: Yard, cli: Cli) -> None:
+    yard.add(story("S-1"))
+    number = states.asks(yard, states.claim(yard)[0], "Red again.", *RETRY_OPTIONS)
+    assert f"damascus answer {number} 1" in why(cli, "S-1")
+    assert cli("answer", str(number), "2").code == 0
+    told = why(cli, "S-1")
+    assert "You have answered: edit the spec and add it again." in told
+    assert "correct its spec, then add it again: damascus add specs/S-1.md" in told
+    assert f"damascus answer {number} 1" not in told
+    assert "needs you: damascus add specs/S-1.md" in cli("status").out
+    assert "open: damascus add specs/S-1.md" in cli("show", "S-1").out
+    assert cli("inbox").out.splitlines()[-1] == "Next: damascus add specs/S-1.md"
 
 
 def test_done(yard: Yard, cli: Cli) -> None:

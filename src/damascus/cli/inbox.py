@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from damascus.cli import asked
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say, styled, wrapped
+from damascus.cli.say import columns, next_step, say, styled, wrapped
 from damascus.domain import recovery
 
 if TYPE_CHECKING:
@@ -29,38 +30,46 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
         _say(issue, project)
     if not found:
         say("Nothing needs you.")
-    next_step(f"damascus answer {found[0]['id']} {_choice(found[0])}" if found else "damascus status")
+    next_step(asked.command(found[0]) if found else "damascus status")
 
 
 def _published(issue: "Row") -> dict[str, Any]:
     kept = ("id", "story_id", "title", "question", "options", "owner", "created_at", "phase", "attempts",
-            "budget_cycles", "last_verdict", "last_feedback", "priority")  # fmt: skip
+            "budget_cycles", "last_verdict", "last_feedback", "priority", "answer", "concerns")  # fmt: skip
     story = issue["story_id"] is not None
     options = [recovery.option_of(text, story=story) for text in issue["options"]]
     choices = [{"number": n, "id": one.id, "text": one.text, "effect": one.effect} for n, one in enumerate(options, 1)]
     return {key: issue[key] for key in kept} | {"choices": choices}
 
 
-def _choice(issue: "Row") -> str:
-    return "1" if issue["options"] else "TEXT"
-
-
 def _say(issue: "Row", project: "Project") -> None:
     from damascus.cli.words import in_parts, one_line
 
     story = issue["story_id"]
-    about = f"{story}  {one_line(issue['title'])}{_state(issue)}" if story else "the project"
-    say(f"{styled(str(issue['id']), 'bold')}  {about}")
-    asked, diff = in_parts(issue["question"])
-    say(wrapped(f"asks: {asked}", "    "))
+    about, named = (f"{one_line(issue['title'])}{_state(issue)}", f"{story}  ") if story else ("the project", "")
+    head = wrapped(about, "    ", first=f"{issue['id']}  {named}")
+    say(head.replace(str(issue["id"]), styled(str(issue["id"]), "bold"), 1))
+    question, diff = in_parts(issue["question"])
+    say(wrapped(f"asks: {question}", "    "))
     for line in diff:
         say(f"      {line}".rstrip())
     for n, text in enumerate(issue["options"], 1):
         option = recovery.option_of(text, story=story is not None)
         known = f" ({option.effect})" if option.id else ""
         say(wrapped(f"[{n}] {text}{known}", "    "))
-    look = f"        look: damascus show {story}{_kept_at(project, story)}" if story else ""
-    say(f"    answer: damascus answer {issue['id']} {_choice(issue)}{look}")
+    for concern in issue["concerns"] or []:
+        say(wrapped(f"its agent notes: {one_line(concern)}", "    "))
+    _say_acts(asked.in_words(issue), f"look: damascus show {story}{_kept_at(project, story)}" if story else "")
+
+
+def _say_acts(answer: str, look: str) -> None:
+    """On one line where there is room."""
+    together = f"    {answer}{' ' * 8 if look else ''}{look}"
+    if len(together) < columns():
+        say(together)
+        return
+    for each in (answer, look):
+        say(wrapped(each, "    "))
 
 
 def _state(issue: "Row") -> str:

@@ -7,17 +7,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from damascus.cli import now
+from damascus.cli.lines import story_lines
 from damascus.cli.say import PHASE_COLOURS
-from damascus.cli.words import one_line
+from damascus.cli.words import one_line, plural
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, Group
     from rich.live import Live
-    from rich.table import Table
 
     from damascus.store.views import Snapshot, StoryRow
-
-HEAD = ("story", "title", "phase", "now", "try", "time")
 
 
 class Progress:
@@ -33,6 +31,7 @@ class Progress:
         self.console = console
         self._live: Live | None = None
         self._said: dict[str, str] = {}
+        self._told: set[tuple[str, int, str]] = set()
 
     def __enter__(self) -> "Progress":
         if self.title:
@@ -50,7 +49,8 @@ class Progress:
     def tick(self) -> None:
         snapshot = self.read()
         if self._live is not None:
-            self._live.update(_table(snapshot, self._live.console.height), refresh=True)
+            console = self._live.console
+            self._live.update(_table(snapshot, console.width, console.height), refresh=True)
         else:
             self._say_changes(snapshot)
 
@@ -66,17 +66,29 @@ class Progress:
     def _say_changes(self, snapshot: "Snapshot") -> None:
         for row in snapshot.rows:
             told = _change(row)
-            if self._said.get(row.story_id) != told:
-                self._said[row.story_id] = told
+            if self._is_news(row, told):
                 self._print(f"{datetime.now():%H:%M:%S}  {row.story_id}  {told}")
+
+    def _is_news(self, row: "StoryRow", told: str) -> bool:
+        """A step is told once in a run, however often it is looked at (CI) or begun again (an outage)."""
+        if self._said.get(row.story_id) == told:
+            return False
+        known = (row.story_id, row.run_no, told)
+        if row.state == "leased" and known in self._told:
+            return False
+        self._told.add(known)
+        self._said[row.story_id] = told
+        return True
 
 
 def _change(row: "StoryRow") -> str:
-    """What counts as news: a time that runs on does not."""
+    """What counts as news: a time that runs on does not, nor a look at CI that finds nothing new."""
     if row.wait_kind == "backoff":
         return f"{row.phase}: waits: {one_line(row.wait_key)} (not counted)"
     if row.lease_expired:
         return f"{row.phase}: no sign of its worker"
+    if row.wait_kind == "ci":
+        return f"{row.phase}: {now.ci(row)}"
     return f"{row.phase}: {now.now(row)}"
 
 
@@ -87,22 +99,26 @@ def _live(console: "Console | None") -> "Live":
     return Live(console=console or Console(highlight=False), auto_refresh=False, vertical_overflow="ellipsis")
 
 
-def _table(snapshot: "Snapshot", height: int) -> "Table":
-    from rich.table import Table
+def _table(snapshot: "Snapshot", width: int, height: int) -> "Group":
+    from rich.console import Group
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=True, padding=(0, 1), header_style="dim")
-    for name in HEAD:
-        squeezable = name in ("title", "now")
-        table.add_column(name, no_wrap=True, overflow="ellipsis", ratio=2 if squeezable else None)
     room = max(height - 4, 5)
-    for row in snapshot.rows[:room]:
-        words = (*now.cells(row)[:5], now.elapsed(row))
-        table.add_row(*(Text(one_line(word)) for word in words), style=PHASE_COLOURS.get(row.phase, ""))
-    left = now.rest(snapshot)
+    rows = snapshot.rows[:room]
+    head, lines = story_lines(rows, [now.elapsed(row) for row in rows], width - 2, "time")
+    drawn = [Text(f" {head}", style="dim", no_wrap=True)]
+    drawn += [
+        Text(f" {line}", style=PHASE_COLOURS.get(row.phase, ""), no_wrap=True)
+        for row, line in zip(rows, lines, strict=True)
+    ]
+    if below := _below(snapshot, room):
+        drawn.append(Text(f" … {below}", style="italic"))
+    return Group(*drawn)
+
+
+def _below(snapshot: "Snapshot", room: int) -> str:
+    """What is there and has no line."""
     hidden = len(snapshot.rows) - room
-    if hidden > 0 or left:
-        more = [f"{hidden} lines more"] if hidden > 0 else []
-        table.caption = "… " + ", ".join([*more, *([left] if left else [])])
-        table.caption_justify = "left"
-    return table
+    more = [plural(hidden, "line more", "lines more")] if hidden > 0 else []
+    left = now.rest(snapshot)
+    return ", ".join([*more, *([left] if left else [])])

@@ -4,23 +4,27 @@ import re
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from damascus.cli.opened import opened_for
+from damascus.cli.opened import app_for
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say
+from damascus.cli.say import columns, next_step, say, table, wrapped
+from damascus.cli.words import plain, plural
 from damascus.domain.errors import DamascusError
 
+if TYPE_CHECKING:
+    from damascus.store.views import StoryRow
+
 LINES = 40
-LOGS_OF = {
-    "implement": ("transcript",),
-    "refine": ("transcript",),
-    "verify": ("tests", "acceptance", "command"),
-    "review": ("tests", "acceptance", "command"),
-}
+TRANSCRIPT = "transcript.txt"
+PROMPT = "prompt.md"
+TESTS = ("tests", "acceptance", "command")
+LOGS_OF = {"implement": ("transcript",), "refine": ("transcript",), "verify": TESTS, "review": TESTS}
 """Which names the logs of a step begin with, where not with the step's own. CI shares the run of verify."""
+TRIALS = ("control", "mutant", "base-", "canary")
+"""Runs of our own that try the tests: of no interest until one asks for them by --step."""
 READ_LIMIT = 400_000
 
 
@@ -31,34 +35,45 @@ class Log:
     bytes: int
     changed: float
 
+    @property
+    def name(self) -> str:
+        return self.path.name
+
 
 def logs(
     story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     step: Annotated[str | None, typer.Option("--step", help="Only this step's: implement, red, verify, ci …")] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="The agent as it works, until its step ends.")] = False,
     lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How much of the end.")] = LINES,
     as_json: Annotated[bool, typer.Option("--json", help="Only the paths, as JSON.")] = False,
 ) -> None:
-    """Where the logs of a story are, and the end of the newest one.
+    """What the agent said, or the log of the tests that failed; and which other logs there are.
 
     \b
     Example:  damascus logs S-21 --step implement
+              damascus logs S-21 --follow
     """
     from damascus.store import views
 
-    db, project = opened_for(story)
-    row = views.story_row(db, project.row, story)
-    found = [log for log in _found(project.runs / row.story_id) if step is None or _is_of(log, step)]
+    app, project = app_for(story)
+    row = views.story_row(app.database, project.row, story)
+    folder = project.runs / row.story_id
+    if follow:
+        from damascus.cli.following import follow_agent
+
+        follow_agent(app.database, project.row, row.story_id, folder)
+        return
+    found = [log for log in _found(folder) if step is None or _is_of(log, step)]
     if as_json:
-        print_json(
-            {"story_id": row.story_id, "logs": [{"run": x.run, "path": x.path, "bytes": x.bytes} for x in found]}
-        )
+        listed = [{"run": log.run, "path": log.path, "bytes": log.bytes} for log in found]
+        print_json({"story_id": row.story_id, "logs": listed})
         return
     if not found:
         of = f" of step {step}" if step else ""
         raise DamascusError(f"{row.story_id} has no log{of} yet. See where it is: damascus why {row.story_id}")
-    for log in found:
-        say(f"run {log.run}  {log.bytes:>9,} bytes  {log.path}")
-    _say_end(found[-1], lines)
+    _say_list(folder, found, step)
+    for log in _wanted(found, row, step):
+        _say_end(log, folder, lines)
     next_step(f"damascus show {row.story_id}")
 
 
@@ -70,21 +85,78 @@ def _found(folder: Path) -> list[Log]:
             number = re.match(r"run-(\d+)", path.relative_to(folder).parts[0])
             info = path.stat()
             found.append(Log(int(number.group(1)) if number else 0, path, info.st_size, info.st_mtime))
-    return sorted(found, key=lambda log: (log.run, log.changed, log.path.name))
+    return sorted(found, key=lambda log: (log.run, log.changed, log.name))
 
 
 def _is_of(log: Log, step: str) -> bool:
-    return log.path.name.startswith((step, *LOGS_OF.get(step, ())))
+    return log.name.startswith((step, *LOGS_OF.get(step, ())))
 
 
-def _say_end(log: Log, lines: int) -> None:
+# ── which there are ───────────────────────────────────────────────────────────────────────────────────
+
+
+def _say_list(folder: Path, found: list[Log], step: str | None) -> None:
+    """Below one folder; empty ones and our own trials are counted."""
+    empty = [log for log in found if not log.bytes]
+    trials = [log for log in found if log.bytes and step is None and log.name.startswith(TRIALS)]
+    shown = [log for log in found if log not in empty and log not in trials]
+    say(wrapped(f"in {folder}"))
+    rows = [(str(log.path.relative_to(folder)), f"{log.bytes:,}") for log in shown]
+    for line in table(("log", "bytes"), rows, (0,)) if rows else []:
+        say("  " + line)
+    left = [plural(len(empty), "empty one")] if empty else []
+    left += [f"{len(trials):,} of trials of the tests (--json lists them)"] if trials else []
+    if left:
+        say(wrapped(f"… and {', '.join(left)}", "  "))
+
+
+def _wanted(found: list[Log], row: "StoryRow", step: str | None) -> list[Log]:
+    """What a person looks for first: the log that the verdict names, else what the last agent said."""
+    told = [log for log in found if log.bytes] or found[-1:]
+    if step is None:
+        named = (row.last_feedback or {}).get("log") if row.phase != "done" else None
+        if judged := [log for log in told if str(log.path) == named]:
+            return judged
+        told = [log for log in told if log.name.startswith(TRANSCRIPT)] or _no_trials(told)
+    newest = [log for log in told if log.run == told[-1].run]
+    spoken = [log for log in newest if log.name.startswith(TRANSCRIPT)]
+    return sorted(spoken, key=lambda log: log.name) or newest[-1:]
+
+
+def _no_trials(logs: list[Log]) -> list[Log]:
+    return [log for log in logs if not log.name.startswith(TRIALS)] or logs
+
+
+# ── the end of one ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _say_end(log: Log, folder: Path, lines: int) -> None:
     """What an agent or a test printed is foreign text: it may not steer the terminal."""
-    from damascus.cli.words import plain
+    say(f"── the end of {log.path.relative_to(folder)} ".ljust(min(columns(), 60) - 1, "─"))
+    for line in deque(_text(log), maxlen=lines):
+        say(folded(line))
+    say("─" * 40)
 
+
+def _text(log: Log) -> list[str]:
     with log.path.open("rb") as file:
         file.seek(max(log.bytes - READ_LIMIT, 0))
-        text = file.read(READ_LIMIT).decode("utf-8", errors="replace")
-    say(f"── the end of {log.path.name} " + "─" * 20)
-    for line in deque(text.splitlines(), maxlen=lines):
-        say(plain(line))
-    say("─" * 40)
+        lines = file.read(READ_LIMIT).decode("utf-8", errors="replace").splitlines()
+    told = prompt_lines(log.path.parent, lines) if log.bytes <= READ_LIMIT else range(0)
+    return [line for n, line in enumerate(lines) if n not in told]
+
+
+def prompt_lines(run: Path, lines: list[str]) -> range:
+    """Which lines of a transcript repeat the prompt, that lies beside it."""
+    try:
+        prompt = (run / PROMPT).read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return range(0)
+    begins = next((n for n in range(2) if prompt and lines[n : n + 1] == prompt[:1]), None)
+    return range(0) if begins is None else range(begins, begins + len(prompt))
+
+
+def folded(line: str) -> str:
+    """A long line, wrapped; the layout of one that fits is kept."""
+    text = plain(line).rstrip()
+    return text if len(text) < columns() else wrapped(text)

@@ -1,15 +1,12 @@
 """The words of one line of `status`: what a story does now, its try, since when."""
 
+import re
+
 from damascus.cli.words import between, duration, listed, one_line, pull
 from damascus.domain.ids import short
 from damascus.store.views import Snapshot, StoryRow
 
-HEAD = ("story", "title", "phase", "now", "try", "since")
-SHRINK = (1, 3)
-
-
-def cells(row: StoryRow) -> tuple[str, str, str, str, str, str]:
-    return (row.story_id, row.title, row.phase, now(row), tries(row), since(row))
+LOOKS_AT_CI = ("ci", "ci_since", "ci_begun")
 
 
 def tries(row: StoryRow) -> str:
@@ -36,6 +33,29 @@ def elapsed(row: StoryRow) -> str:
     return between(row.first_attempted_at, row.read_at if row.active else row.updated_at)
 
 
+def wordings(row: StoryRow) -> list[str]:
+    """What it does now, in ever fewer words; the last of them still says what a person must do."""
+    whole = now(row)
+    match row.phase:
+        case "blocked":
+            act = whole.removeprefix("needs you: damascus ")
+            return [whole, f"needs you: {act}", act, *([f"why {row.story_id}"] if row.edits else [])]
+        case "done" if not row.off_main:
+            return [whole, whole.partition(",")[0], whole.partition(",")[0].removeprefix("on main as ")]
+        case "done":
+            return [whole, "NOT on main any more", "NOT on main"]
+        case "stale":
+            return [whole, "its spec has changed", "spec changed"]
+    found = [whole]
+    if (less := re.sub(r" \([^()]*\)$", "", whole)) != whole:
+        found.append(less)
+    if row.blocker and not row.lease_expired and row.state != "leased":
+        found.append(f"waits for {row.blocker}")
+    elif (less := re.split("[,:;] ", found[-1])[0]) not in found and row.wait_kind != "dirty":
+        found.append(less)
+    return found
+
+
 def now(row: StoryRow) -> str:
     match row.phase:
         case "done" if row.off_main:
@@ -43,6 +63,8 @@ def now(row: StoryRow) -> str:
         case "done":
             return f"on main as {short(row.merged_commit)}, {pull(row.pr_url)}"
         case "blocked":
+            if row.edits:
+                return f"needs you: damascus add {row.edits}"
             return f"needs you: damascus answer {row.issue}" if row.issue else f"needs you: damascus why {row.story_id}"
         case "cancelled":
             return "cancelled"
@@ -56,11 +78,18 @@ def now(row: StoryRow) -> str:
 def _working(row: StoryRow) -> str:
     if row.lease_expired:
         return f"no sign of its worker for {between(row.lease_expires_at, row.read_at)}; will be taken over"
-    step = row.step or "begins"
-    progress = row.progress or {}
-    if "total_jobs" in progress:
-        return f"{step}, {progress.get('jobs_passed', 0)} of {progress['total_jobs']} CI jobs green"
-    return f"{step}{_last_try(row)}"
+    return ci(row) if step(row) == "ci" else f"{step(row)}{_last_try(row)}"
+
+
+def step(row: StoryRow) -> str:
+    """Before its first step a run's record names the phase, which is no step."""
+    known = "ci" if row.step in LOOKS_AT_CI else row.step
+    return known if known and known != row.phase else "begins"
+
+
+def ci(row: StoryRow) -> str:
+    """The same while CI is looked at and between two looks."""
+    return f"CI{_jobs(row)}, {pull(row.pr_url)}"
 
 
 def _last_try(row: StoryRow) -> str:
@@ -68,6 +97,8 @@ def _last_try(row: StoryRow) -> str:
 
 
 def _ready(row: StoryRow) -> str:
+    if row.blocker:
+        return f"waits for {row.blocker}" + (f", which is {row.blocker_phase}" if _dead_end(row) else " to land")
     if row.claims == 0:
         return "ready"
     return f"ready for the next try ({row.last_verdict})" if row.last_verdict and row.attempts else "ready to go on"
@@ -91,7 +122,7 @@ def _waits(row: StoryRow) -> str:
         case "budget":
             return f"waits for the project's budget {row.wait_key}, reserved by others"
         case "ci":
-            return f"CI of {short(row.wait_key)}{_jobs(row)}, {pull(row.pr_url)}"
+            return ci(row).replace("CI", f"CI of {short(row.wait_key)}", 1)
         case "mirror":
             return f"on main, waits for its mirror job ({short(row.wait_key)})"
     return _waits_in_the_graph(row, who) or f"waits for {row.wait_kind} {row.wait_key}"

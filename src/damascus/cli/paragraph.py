@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from damascus.cli import asked
 from damascus.cli.waits import NOBODY, at, step_of, waiting
-from damascus.cli.words import between, clock, in_parts, listed, one_line, plural, pull, worker
+from damascus.cli.words import between, clock, in_parts, one_line, plural, pull, whole_words, worker
 from damascus.domain.ids import short
 from damascus.domain.recovery import ACCEPT_TESTS, LOOK_AGAIN
 from damascus.store.views import Worker
@@ -24,7 +25,7 @@ def paragraph(facts: Facts, alive: list[Worker], dead: Callable[[str], bool]) ->
             return _stale(facts)
     if row.state == "leased":
         return _leased(facts, dead)
-    return waiting(facts, alive) if row.state == "waiting" else _ready(facts, alive)
+    return waiting(facts, alive) if row.state == "waiting" or facts.blocker else _ready(facts, alive)
 
 
 # ── at rest ───────────────────────────────────────────────────────────────────────────────────────────
@@ -51,8 +52,11 @@ def _blocked(facts: Facts) -> list[str]:
     if issue is None:
         return [*said, f"No question is open. You must act: damascus retry {row.story_id}, or cancel it."]
     said.append(f"Question {issue['id']}: {in_parts(issue['question'])[0]}")
+    if asked.corrects(issue):
+        said.append(f"You have answered: {one_line(issue['answer'])}. {_must(issue['owner'])} {asked.in_words(issue)}")
+        return [*said, "Then it is built by that spec; until then nothing happens."]
     said += [" ".join(f"[{n}] {option}" for n, option in enumerate(issue["options"], 1))] if issue["options"] else []
-    said.append(f"{_must(issue['owner'])} answer: damascus answer {issue['id']} {'1' if issue['options'] else 'TEXT'}")
+    said.append(f"{_must(issue['owner'])} {asked.in_words(issue)}")
     same = issue["options"][:1] in ([LOOK_AGAIN], [ACCEPT_TESTS])
     how = "where it was, and no agent is sent" if same else "with a new budget"
     return [*said, f"Then it goes on in phase {row.resume_phase} {how}; until then nothing happens."]
@@ -111,7 +115,7 @@ def _last_try(facts: Facts) -> list[str]:
     row = facts.row
     if not (row.attempts and row.last_verdict):
         return []
-    message = one_line((row.last_feedback or {}).get("message", ""))[:300]
+    message = whole_words(one_line((row.last_feedback or {}).get("message", "")), 300)
     told = f": {message}" if message else ""
     return [f"Its last try ({row.attempts} of {row.budget_cycles}) came to {row.last_verdict}{told.rstrip('.')}."]
 
@@ -124,8 +128,6 @@ def _ready(facts: Facts, alive: list[Worker]) -> list[str]:
     begun = "has not been claimed" if row.claims == 0 else "may go on and has not been claimed again"
     said = [f"{row.story_id} is ready in phase {row.phase} since {at(facts, row.ready_at)} and {begun}."]
     said += _last_try(facts) + _rescued(facts)
-    open_ones = [f"{d['story_id']} ({d['phase']})" for d in facts.dependencies if d["phase"] != "done"]
-    said += [f"It depends on {listed(open_ones)}."] if open_ones else []
     if facts.ahead:
         said.append(f"{plural(facts.ahead, 'story is', 'stories are')} before it in line.")
     if not alive:

@@ -46,6 +46,7 @@ def _cancel(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
 
 def _edit_spec(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
     story = issue["story_id"]
+    people.decided(db, project.row.id, issue, choice.told)
     said = f"{story} stays blocked, question {issue['id']} open, until you add its corrected spec."
     return said, f"damascus add {views.whole_row(db, project.row, story)['spec_path']}"
 

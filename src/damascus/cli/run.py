@@ -1,5 +1,6 @@
 """damascus run: work the current folder's project."""
 
+import re
 import signal
 import sys
 import time
@@ -14,7 +15,8 @@ import typer
 from damascus.cli import claims
 from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app, open_project
-from damascus.cli.say import next_step, say
+from damascus.cli.say import next_step, say, wrapped
+from damascus.cli.words import plural
 from damascus.domain.errors import DamascusError, TransientError
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from damascus.engine.worker import Worker
 
 TICK = 0.25
+OVER = 60.0
+"""Seconds that a trouble must be gone before it is told anew."""
 
 
 def run(
@@ -49,9 +53,10 @@ def run(
     _say_found_suite(project)
     choice = Choice(slots, agent, agent_command, until_idle, require_sandbox)
     worker = start(app, project, choice)
-    title = f"{project.row.name} · {worker.pace.slots} slots · {played_by(worker)} · {project.config.forge.kind} forge"
-    work(app, project, worker, title)
-    return ended(app, project, worker)
+    forge = f"{project.config.forge.kind} forge"
+    title = f"{project.row.name} · {plural(worker.pace.slots, 'slot')} · {played_by(worker)} · {forge}"
+    began = work(app, project, worker, title)
+    return ended(app, project, worker, began)
 
 
 def _say_found_suite(project: "Project") -> None:
@@ -90,8 +95,8 @@ def refuse_config_off_main(project: "Project") -> None:
     )
 
 
-def work(app: "App", project: "Project", worker: "Worker", title: str) -> None:
-    """Run the worker in this thread, with the progress display and both meanings of Ctrl-C."""
+def work(app: "App", project: "Project", worker: "Worker", title: str) -> datetime:
+    """Run the worker in this thread, with the progress display and both meanings of Ctrl-C; when it began."""
     from damascus.cli.live import Progress
     from damascus.cli.status import look
 
@@ -104,22 +109,39 @@ def work(app: "App", project: "Project", worker: "Worker", title: str) -> None:
             progress.tick()
         finally:
             restore()
+    return began
 
 
 def _throttled(tick: Callable[[], None], worker: "Worker") -> Callable[[], None]:
     last = 0.0
-    told: str | None = None
+    notes = _Notes()
 
     def perhaps() -> None:
-        nonlocal last, told
-        if worker.paused and worker.paused != told:
-            print(f"note: {worker.paused}", file=sys.stderr)
-        told = worker.paused
+        nonlocal last
+        notes.look(worker.paused)
         if time.monotonic() - last >= TICK:
             tick()
             last = time.monotonic()
 
     return perhaps
+
+
+class _Notes:
+    """Why nothing new is begun, once: numbers that change and a load that falls for a moment are no news."""
+
+    def __init__(self) -> None:
+        self._told = ""
+        self._seen = 0.0
+
+    def look(self, trouble: str | None) -> None:
+        now = time.monotonic()
+        if trouble is None:
+            self._told = "" if now - self._seen >= OVER else self._told
+            return
+        self._seen, kind = now, re.sub(r"[\d.]+", "", trouble)
+        if kind != self._told:
+            self._told = kind
+            print(f"note: {trouble}", file=sys.stderr)
 
 
 def _catch_signals(worker: "Worker") -> Callable[[], None]:
@@ -141,8 +163,11 @@ def _catch_signals(worker: "Worker") -> Callable[[], None]:
     return restore
 
 
-def ended(app: "App", project: "Project", worker: "Worker") -> int:
+def ended(app: "App", project: "Project", worker: "Worker", began: datetime) -> int:
     """The last words, and the exit code."""
+    from damascus.cli.summary import summary
+    from damascus.domain.verdict import ACTIVE
+
     found = app.database.all("count_by_phase", project=project.row.id)
     counts = {row["phase"]: row["n"] for row in found}
     done, blocked = counts.pop("done", 0), counts.get("blocked", 0)
@@ -150,8 +175,13 @@ def ended(app: "App", project: "Project", worker: "Worker") -> int:
     rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
     say(f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
     if missing:
-        say(f"! {claims.told(missing, project.row.main_branch)}.")
-    next_step("damascus inbox" if blocked or missing else "damascus status --all")
+        say(wrapped(f"! {claims.told(missing, project.row.main_branch)}."))
+    for line in summary(app, project, began):
+        say(wrapped(line, "  "))
+    if worker.stop_requests and any(counts.get(phase) for phase in ACTIVE):
+        next_step("damascus run")
+    else:
+        next_step("damascus inbox" if blocked or missing else "damascus status --all")
     if worker.stop_requests:
         return 130
     if worker.outdated:

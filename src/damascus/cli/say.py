@@ -20,7 +20,8 @@ def say(text: str = "") -> None:
 
 def next_step(text: str) -> None:
     """The one line that says where to look next."""
-    say(styled(f"Next: {text}", "dim"))
+    line = f"Next: {text}"
+    say(styled(line if width_of(line) <= columns() else wrapped(line, " " * 6, first=""), "dim"))
 
 
 def as_json(value: Any) -> None:
@@ -75,13 +76,27 @@ def error_text(message: str, width: int) -> str:
     return "\n".join(lines)
 
 
-def wrapped(text: str, indent: str = "") -> str:
+def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
+    """Lines that fit the columns; `first` is what the first one begins with, if not with the indent."""
     import textwrap
 
+    begins = indent if first is None else first
     return textwrap.fill(
-        one_line(text), columns() - 1, initial_indent=indent, subsequent_indent=indent,
+        one_line(text), columns() - 1, initial_indent=begins, subsequent_indent=indent,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
+
+
+def parts_in_lines(text: str, separator: str = " · ") -> str:
+    """A line of parts, broken between two of them where it is too wide; colours are kept."""
+    lines = [""]
+    for part in text.split(separator):
+        longer = f"{lines[-1]}{separator}{part}" if lines[-1] else part
+        if lines[-1] and width_of(plain(longer)) > columns() - 1:
+            lines.append(f"  {part}")
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────────

@@ -42,20 +42,23 @@ def show(
             "cost": of_story(spent),
             "dispatches": spent,
             "returned": came.model_dump() if came else None,
+            "concerns": _concerns(steps),
         }
         more |= {"on_main": row.story_id not in missing if row.phase == "done" else None}
         print_json({**_published(row, whole, steps, issues), **more})
         return
-    say(f"{row.story_id}  {row.title}")
+    say(wrapped(row.title, "  ", first=f"{row.story_id}  "))
     _say_facts(row, whole, project)
     if row.story_id in missing:
-        say(f"! {claims.told({row.story_id: missing[row.story_id]}, project.row.main_branch)}")
+        say(wrapped(f"! {claims.told({row.story_id: missing[row.story_id]}, project.row.main_branch)}"))
     if came is not None:
-        say(f"  {'returned':<10} {came.summary}")
-    say(f"  {'cost':<10} {story_line(spent)}")
+        _say_fact("returned", came.summary)
+    _say_fact("cost", story_line(spent))
     _say_feedback(row)
+    for concern in _concerns(steps):
+        say(wrapped(f"its agent notes: {concern}", "  "))
     _say_issues(issues)
-    _say_steps(row, steps)
+    _say_steps(steps)
     next_step(f"damascus why {row.story_id}, damascus logs {row.story_id}, damascus receipt {row.story_id}")
 
 
@@ -83,12 +86,12 @@ def _published(row: "StoryRow", whole: "Row", steps: "list[Row]", issues: "list[
 
 def _say_facts(row: "StoryRow", whole: "Row", project: "Project") -> None:
     from damascus.cli.now import now, tries
-    from damascus.cli.words import between, pull
+    from damascus.cli.words import between, plural, pull
     from damascus.domain.ids import short
 
     facts = [
         ("phase", f"{row.phase} ({row.status}): {now(row)}"),
-        ("try", f"{tries(row)}, {row.claims} claims, run {row.run_no}"),
+        ("try", f"{tries(row)}, {plural(row.claims, 'claim')}, run {row.run_no}"),
         ("scope", ", ".join(row.file_scope) or "not yet known"),
         ("spec", f"{whole['spec_path']} ({whole['spec_hash'][:12]})"),
         ("branch", f"{row.branch}, base {short(row.base_commit)}, candidate {short(whole['candidate'])}"),
@@ -99,7 +102,17 @@ def _say_facts(row: "StoryRow", whole: "Row", project: "Project") -> None:
     if workspace.exists():
         facts.append(("workspace", str(workspace)))
     for name, value in facts:
-        say(f"  {name:<10} {value}")
+        _say_fact(name, value)
+
+
+def _say_fact(name: str, value: str) -> None:
+    say(wrapped(value, " " * 13, first=f"  {name:<10} "))
+
+
+def _concerns(steps: "list[Row]") -> list[str]:
+    """What the last agent says of its own work that a person should know: claims, never evidence."""
+    told = [s["output"] for s in steps if s["step"] == "implement" and isinstance(s["output"], dict)]
+    return [str(each) for each in told[-1].get("concerns", [])] if told else []
 
 
 def _say_feedback(row: "StoryRow") -> None:
@@ -112,22 +125,24 @@ def _say_feedback(row: "StoryRow") -> None:
 
 
 def _say_issues(issues: "list[Row]") -> None:
+    from damascus.cli import asked
     from damascus.cli.words import in_parts
 
     for issue in issues:
-        answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: damascus answer {issue['id']} …"
+        way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
+        answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {way}"
         say(wrapped(f"question {issue['id']}: {in_parts(issue['question'])[0]} ({answer})", "  "))
 
 
-def _say_steps(row: "StoryRow", steps: "list[Row]") -> None:
-    from damascus.cli.words import clock
+def _say_steps(steps: "list[Row]") -> None:
+    from damascus.cli.words import moments
 
     if not steps:
         say("  no step has been taken yet")
         return
     lines = [
-        (f"run {s['run_no']}", s["phase"], s["step"], clock(s["started_at"], row.read_at), _took(s), _told(s))
-        for s in steps
+        (f"run {s['run_no']}", s["phase"], s["step"], at, _took(s), _told(s))
+        for s, at in zip(steps, moments([s["started_at"] for s in steps]), strict=True)
     ]
     say()
     for line in table(("run", "phase", "step", "at", "took", "came to"), lines, shrink=(5,)):
@@ -142,6 +157,7 @@ def _took(step: "Row") -> str:
 
 def _told(step: "Row") -> str:
     """The part of a step's result that a person looks for."""
+    from damascus.cli.words import plural
     from damascus.domain.ids import short
 
     out = step["output"] if isinstance(step["output"], dict) else {}
@@ -153,7 +169,8 @@ def _told(step: "Row") -> str:
     if out.get("conflicting_files"):
         return "conflict in " + ", ".join(out["conflicting_files"])
     if "files_changed" in out:
-        return f"exit {out.get('exit_code')}, {len(out['files_changed'])} files, commit {short(out.get('commit'))}"
+        files = plural(len(out["files_changed"]), "file")
+        return f"exit {out.get('exit_code')}, {files}, commit {short(out.get('commit'))}"
     for key in ("message", "url", "problem", "commit", "base", "head"):
         if out.get(key):
             value = str(out[key])

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from damascus.cli import claims
 from damascus.cli.opened import living, open_app, open_project
-from damascus.cli.say import PHASE_COLOURS, compact_json, next_step, say, styled, table
+from damascus.cli.say import PHASE_COLOURS, columns, compact_json, next_step, parts_in_lines, say, styled, wrapped
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
@@ -55,15 +55,22 @@ def header(app: "App", project: "Project", snapshot: "Snapshot") -> str:
 
     main = project.row.main_branch
     alive = living(app, list(snapshot.workers))
-    slots = sum(worker.slots for worker in alive)
-    busy = snapshot.count("leased")
     parts = [snapshot.project, f"{main} at {short(project.repository.tip(main))}"]
-    parts.append(f"{busy} of {max(slots, busy)} slots busy" if alive else "no worker runs")
+    parts += _slots(alive) if alive else ["no worker runs"]
     if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
         parts.append(styled(f"{needs} needs you" if needs == 1 else f"{needs} need you", "red"))
     if alive:
         parts.append(_confined({worker.confinement for worker in alive}))
     return " · ".join(parts)
+
+
+def _slots(alive: "list[Worker]") -> list[str]:
+    """Of the workers that live. A story that is tested in the merge queue has left its slot."""
+    from damascus.cli.words import plural
+
+    slots, held = sum(worker.slots for worker in alive), sum(worker.busy for worker in alive)
+    more = [f"{held - slots} in the merge queue"] if held > slots else []
+    return [f"{min(held, slots)} of {plural(slots, 'slot')} busy", *more]
 
 
 def _confined(levels: set[str]) -> str:
@@ -75,26 +82,53 @@ def _confined(levels: set[str]) -> str:
 
 def _print(app: "App", project: "Project", snapshot: "Snapshot", everything: bool) -> None:
     from damascus.cli import now
+    from damascus.cli.lines import story_lines
 
-    say(header(app, project, snapshot))
+    say(parts_in_lines(header(app, project, snapshot)))
+    if held_up := _held_up(app, project, snapshot):
+        say(styled(wrapped(f"nothing new is begun: {held_up}"), "yellow"))
     if not project.settings.suite:
         say(styled("the project's own suite: there is none (damascus doctor)", "yellow"))
     if snapshot.count("all") == 0:
         next_step("damascus add SPEC…   (docs/spec.md shows how one looks)")
         return
     if missing := claims.not_on_main(app, project):
-        say(styled(f"! {claims.told(missing, project.row.main_branch)}", "red"))
+        say(styled(wrapped(f"! {claims.told(missing, project.row.main_branch)}"), "red"))
     for line in _cost(app, project, snapshot):
-        say(line)
+        say(parts_in_lines(line))
     say()
-    lines = table(now.HEAD, [now.cells(claims.marked(row, missing)) for row in snapshot.rows], now.SHRINK)
-    if snapshot.rows:
-        say("  " + styled(lines[0], "dim"))
-    for row, line in zip(snapshot.rows, lines[1:], strict=True):
+    rows = [claims.marked(row, missing) for row in (snapshot.rows if everything else _goes_on_first(snapshot.rows))]
+    head, lines = story_lines(rows, [now.since(row) for row in rows], columns() - 2)
+    if rows:
+        say("  " + styled(head, "dim"))
+    for row, line in zip(rows, lines, strict=True):
         say(("! " if row.phase == "blocked" else "  ") + _coloured(row, line))
     if not everything and (rest := now.rest(snapshot)):
-        say(f"  … {rest}: damascus status --all")
+        say(wrapped(f"… {rest}: damascus status --all", "  "))
     _say_next(app, snapshot, bool(missing))
+
+
+def _goes_on_first(rows: "Sequence[StoryRow]") -> "list[StoryRow]":
+    """What was begun and can go on, after what is at work."""
+
+    def place(row: "StoryRow") -> int:
+        if row.state == "leased":
+            return 0
+        return 1 if row.state == "ready" and row.claims and not row.blocker else 2
+
+    return sorted(rows, key=place)
+
+
+def _held_up(app: "App", project: "Project", snapshot: "Snapshot") -> str | None:
+    """Why the workers of this host begin nothing new, where something could be begun (X10)."""
+    from damascus.system.hostid import host_name, host_of
+
+    here = [worker for worker in living(app, list(snapshot.workers)) if host_of(worker.id) == host_name()]
+    if not here or not snapshot.count("ready"):
+        return None
+    from damascus.engine.guards import guard
+
+    return (guard(project.folder, project.config.limits) or "").removesuffix(": nothing new is begun until it falls")
 
 
 def _cost(app: "App", project: "Project", snapshot: "Snapshot") -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from damascus.cli import asked
 from damascus.cli.now import now
 from damascus.cli.words import clock, in_parts, listed, one_line, plural, pull, worker
 from damascus.domain.ids import short
@@ -11,6 +12,8 @@ from damascus.store.views import Worker
 from damascus.store.why import Facts
 
 NOBODY = "Nobody needs to act."
+MOST = 5
+"""Stories of a chain that are told one by one."""
 
 
 def at(facts: Facts, moment: datetime | None) -> str:
@@ -43,7 +46,7 @@ def waiting(facts: Facts, alive: list[Worker]) -> list[str]:
         "mirror": _for_mirror,
         "budget": _for_budget,
     }
-    tell = kinds.get(facts.row.wait_kind or "", _for_something)
+    tell = kinds.get(facts.row.wait_kind or ("dependency" if facts.blocker else ""), _for_something)
     said = tell(facts)
     return said if alive else [*said, "No worker runs, so nothing moves until you start one: damascus run"]
 
@@ -194,7 +197,19 @@ def _for_something(facts: Facts) -> list[str]:
 
 
 def _of_blocker(facts: Facts) -> list[str]:
-    """One level further: what the story in the way does or waits for."""
+    """What the story in the way does or waits for, and each one before it down to the first."""
+    chain = [facts]
+    while chain[-1].blocker is not None:
+        chain.append(chain[-1].blocker)
+    shown = chain if len(chain) <= MOST else [*chain[: MOST - 1], chain[-1]]
+    said = [sentence for each in shown for sentence in _of_one(each)]
+    if len(chain) > MOST:
+        left = plural(len(chain) - MOST, "story waits", "stories wait")
+        said.insert(MOST - 1, f"{left} for one another between these.")
+    return said
+
+
+def _of_one(facts: Facts) -> list[str]:
     row = facts.row
     match row.phase:
         case "blocked":
@@ -214,18 +229,28 @@ def _waiting_briefly(facts: Facts) -> list[str]:
     return [f"{facts.row.story_id}: {now(facts.row)}, since {at(facts, facts.row.updated_at)}."]
 
 
+def _by_answer(blocked: Facts) -> str:
+    story, issue = blocked.row.story_id, blocked.open_issue
+    if issue is None:
+        return f"You must act on {story}: damascus retry {story}"
+    way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
+    return f"{'You' if issue['owner'] == 'you' else issue['owner']} must act on {story}: {way}"
+
+
 def _then(blocker: Facts, otherwise: str) -> str:
-    """Who must act, seen through the story in the way."""
-    row = blocker.row
+    """Who must act, seen through the stories in the way: on the first of them all."""
+    first = blocker.root
+    row = first.row
     match row.phase:
         case "blocked":
-            issue = blocker.open_issue
-            way = f"damascus answer {issue['id']} …" if issue else f"damascus retry {row.story_id}"
-            return f"You must act on {row.story_id}: {way}"
+            return _by_answer(first)
         case "cancelled":
             return f"You must act: add {row.story_id} again (damascus add SPEC), or replace or cancel this one."
         case "stale":
             return f"You must decide about {row.story_id} first."
-    if row.wait_kind in ("dirty", "hold"):
-        return f"You must act: damascus why {row.story_id}"
+    if row.wait_kind == "dirty":
+        return f"You must commit or stash {one_line(row.wait_key)}; then {row.story_id} lands by itself."
+    if row.wait_kind == "hold":
+        hold = first.holds[0] if first.holds else None
+        return f"You must act: damascus release{_of_repo(hold) if hold else ''} (damascus why {row.story_id})"
     return f"{NOBODY} {otherwise}"

@@ -16,6 +16,16 @@ def one_line(text: object) -> str:
     return " ".join(plain(text).split())
 
 
+def whole_words(text: str, width: int) -> str:
+    """At most `width` characters: what is left out is whole words, and an ellipsis says so."""
+    if len(text) <= width:
+        return text
+    kept, last = text[: max(width - 1, 0)], text[max(width - 1, 0) : width]
+    if last and not last.isspace() and (end := kept.rstrip().rfind(" ")) > width // 3:
+        kept = kept[:end]
+    return kept.rstrip(" ,;:(·") + "…"
+
+
 def in_parts(question: str) -> tuple[str, list[str]]:
     """The sentence that asks, and the lines of what it asks about (a spec, a diff), which are shown below it."""
     text = str(question)
@@ -48,6 +58,13 @@ def clock(moment: datetime | None, now: datetime) -> str:
     if local.date() == today.date():
         return local.strftime("%H:%M:%S" if abs(now - moment) < timedelta(minutes=2) else "%H:%M")
     return local.strftime("%Y-%m-%d %H:%M")
+
+
+def moments(times: list[datetime]) -> list[str]:
+    """All of one table in one format: local, with the day where they are not all of one."""
+    local = [moment.astimezone() for moment in times]
+    days = {moment.date() for moment in local}
+    return [moment.strftime("%H:%M:%S" if len(days) < 2 else "%Y-%m-%d %H:%M:%S") for moment in local]
 
 
 def pull(url: str | None) -> str:

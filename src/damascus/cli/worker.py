@@ -8,6 +8,7 @@ import typer
 from damascus.cli.flags import AgentCommand, AgentKind, Slots, UntilIdle
 from damascus.cli.opened import open_app
 from damascus.cli.run import ended, played_by, refuse_config_off_main, start, work
+from damascus.cli.words import plural
 
 if TYPE_CHECKING:
     from damascus.app import Project
@@ -39,8 +40,10 @@ def worker(
     _say_what_is_not_copied(found)
     made = start(app, found, Choice(slots, agent, agent_command, until_idle))
     forge = f"{found.config.forge.kind} at {found.config.forge.url}"
-    work(app, found, made, f"{found.row.name} · {made.pace.slots} slots · {played_by(made)} · {forge}")
-    return ended(app, found, made)
+    began = work(
+        app, found, made, f"{found.row.name} · {plural(made.pace.slots, 'slot')} · {played_by(made)} · {forge}"
+    )
+    return ended(app, found, made, began)
 
 
 def _say_what_is_not_copied(project: "Project") -> None:

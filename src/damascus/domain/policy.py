@@ -220,11 +220,17 @@ def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
         series_since=since,
         series_count=count,
         wait_kind="backoff",
-        wait_key=outcome.reason[:200],
+        wait_key=_whole_words(outcome.reason),
         not_before=wake,
         keep_place=item.phase == Phase.MERGE,
         feedback=_marked_transient(item, outcome.reason),
     )
+
+
+def _whole_words(reason: str, most: int = 200) -> str:
+    """What people are told is never cut within a word, and says that it was cut."""
+    kept = reason[: most - 1]
+    return reason if len(reason) <= most else (kept.rpartition(" ")[0] or kept).rstrip(" ,;:") + "…"
 
 
 def _over(outcome: Transient, now: datetime, since: datetime) -> datetime:

@@ -165,8 +165,9 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     goes_on = isinstance(outcome, Advance) and to.keep_place
     keep = goes_on and to.phase in ACTIVE and not run.tools.stopping()
     run.tools.boundary("settle", "before")
+    step = to.phase.value if to.new_run else run.now  # what ended is no step of the run that begins
     following = store.settle(
-        run.tools.db, run.item, to, dones=run.pending, record={"step": run.now, **run.reported}, keep=keep
+        run.tools.db, run.item, to, dones=run.pending, record={"step": step, **run.reported}, keep=keep
     )
     run.tools.boundary("settle", "after")
     run.tools.bell.ring()

@@ -49,10 +49,10 @@ def _summary(found: Returned) -> str:
         (len(found.files_deleted), "deleted"),
     ]
     files = ", ".join(f"{n} {word}" for n, word in counts if n) or "none"
-    tests = len(found.tests_added)
+    tests = f"{len(found.tests_added)} {'test' if len(found.tests_added) == 1 else 'tests'}"
     if found.ci is None:
         ci = "no CI run of this commit"
     else:
         green = sum(job.state == "success" for job in found.ci.jobs)
         ci = f"CI {found.ci.run_id}: {green} of {len(found.ci.jobs)} jobs green"
-    return f"files: {files}; {tests} tests added; {ci}"
+    return f"files: {files}; {tests} added; {ci}"

@@ -22,10 +22,13 @@ from damascus.git.workspaces import Workspace
 from damascus.store.spending import Dispatch
 from damascus.system import modes
 from damascus.system.checkouts import checkout_environment
+from damascus.system.masking import masked
 from damascus.writes.inbox import TIME_LIMIT as PERSON_TAKES
 from damascus.writes.pipeline import Pipeline
 
 RATE_LIMIT = 429
+PROMPT = "prompt.md"
+"""What the agent was told, beside its transcript."""
 WRITES_ELSEWHERE = ("nothing", "artifacts")
 """Roles that need not write in the workspace."""
 
@@ -54,6 +57,7 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
     if config.writes.gate == "person":
         limits = replace(limits, idle=max(limits.idle, 2 * PERSON_TAKES))
     watch = _watch(run, given, purse, limits.most)
+    (run.folder / PROMPT).write_text(masked(watch.prompt, watch.env.values()), encoding="utf-8", errors="replace")
     overseer = StepOverseer(limits, partial(traces, workspace.path, watch.transcript))
     purse.latest = overseer.usage
     run.tell = telling = Telling(run, overseer, purse)

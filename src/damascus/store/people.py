@@ -114,6 +114,16 @@ def hand_over(db: Database, project: int, issue: Row, who: str) -> None:
     db.run(work)
 
 
+def decided(db: Database, project: int, issue: Row, text: str) -> None:
+    """A person said what will be done and has still to do it: the question stays open, with that word."""
+
+    def work(c: Connection) -> None:
+        c.execute(sql("note_answer"), {"issue": issue["id"], "answer": text})
+        write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
+
+    db.run(work)
+
+
 def raise_budget(db: Database, project: int, issue: Row, option: str, amount: int) -> list[Acted]:
     """A new limit for the story, or for the project: then every story that asked for that goes on."""
     whose, unit = recovery.RAISES[option]

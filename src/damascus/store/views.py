@@ -74,6 +74,8 @@ class StoryRow:
     blocker_phase: str | None
     issue: int | None
     issue_owner: str | None
+    edits: str | None
+    """The spec's path, if a person has said that it will be corrected."""
     read_at: datetime
     off_main: bool = False
     """Done, and main lacks it: asked of git by whoever shows it (cli/claims.py)."""
@@ -92,7 +94,7 @@ class StoryRow:
         if self.phase == "blocked":
             return Waiting("person", str(self.issue or ""), self.issue_owner or "you", None)
         if self.wait_kind is None:
-            return None
+            return Waiting("dependency", self.blocker, self.blocker, None) if self.blocker else None
         if self.wait_kind in PERSONS_WAITS:
             who: str | None = "you"
         else:

@@ -30,6 +30,8 @@ from damascus.store.journal import left_processes
 from damascus.writes.bounds import refused_files
 from damascus.writes.pipeline import Pipeline
 
+MOST_CONCERNS = 10
+
 
 class Made(BaseModel):
     """The agent's work as one commit on its base."""
@@ -43,6 +45,7 @@ class Made(BaseModel):
     files_changed: list[str] = Field(default_factory=list)
     claims: dict[str, object] = Field(default_factory=dict)
     summary: str = ""
+    concerns: list[str] = Field(default_factory=list)
     tail: str = ""
     transcript: str = ""
     usage: Usage = Usage()
@@ -176,6 +179,7 @@ def _made_of(sent: Sent, purse: Purse) -> Made:
         seconds=done.seconds,
         claims=done.report.claims if done.report else {},
         summary=clean(done.report.summary, 4000) if done.report else "",
+        concerns=[clean(each, 500) for each in done.report.concerns[:MOST_CONCERNS]] if done.report else [],
         tail=clean(done.tail, 4000),
         transcript=done.transcript,
         usage=sent.usage,

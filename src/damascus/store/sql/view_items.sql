@@ -6,7 +6,8 @@ SELECT i.id, i.story_id, i.title, i.project, i.phase, i.state, i.claims, i.attem
        w.milestone, w.step, w.substate, w.line, w.progress, w.since AS milestone_since,
        coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
        l.expires_at < clock_timestamp() AS lease_expired,
-       b.story_id AS blocker, b.phase AS blocker_phase, h.id AS issue, h.owner AS issue_owner, now() AS read_at
+       b.story_id AS blocker, b.phase AS blocker_phase, h.id AS issue, h.owner AS issue_owner,
+       CASE WHEN h.answer IS NOT NULL THEN i.spec_path END AS edits, now() AS read_at
   FROM work_items i
   LEFT JOIN worker_records w ON w.item_id = i.id
   LEFT JOIN leases l ON l.item_id = i.id
@@ -19,8 +20,12 @@ SELECT i.id, i.story_id, i.title, i.project, i.phase, i.state, i.claims, i.attem
                                   AND e.item_id <> i.id ORDER BY e.pos LIMIT 1)
           WHEN 'behind' THEN (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s
                                WHERE a.item_id <> i.id LIMIT 1)
-      END AS id WHERE i.state = 'waiting') f ON true
+      END AS id WHERE i.state = 'waiting'
+      UNION ALL
+      -- a worker parks it when it comes to it; until then it waits all the same
+      (SELECT d.id FROM work_items d WHERE i.state = 'ready' AND d.id = ANY (i.depends_on) AND d.phase <> 'done'
+        ORDER BY d.id LIMIT 1)) f ON true
   LEFT JOIN work_items b ON b.id = f.id
-  LEFT JOIN (SELECT DISTINCT ON (item_id) item_id, id, owner FROM human_issues
+  LEFT JOIN (SELECT DISTINCT ON (item_id) item_id, id, owner, answer FROM human_issues
               WHERE project_id = %(project)s::bigint AND closed_at IS NULL ORDER BY item_id, id) h ON h.item_id = i.id
  WHERE i.id = ANY (%(ids)s::bigint[])

@@ -1,0 +1,1 @@
+SELECT item_id FROM leases WHERE item_id = %(item)s::bigint
