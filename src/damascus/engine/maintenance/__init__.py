@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from damascus.domain.errors import DamascusError, Stopping, TransientError
+from damascus.engine import agent_fault
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
@@ -31,6 +32,7 @@ class Housekeeping:
             ("rescuer", 1.0, rescuer.rescue),
             ("publisher", EVERY, lambda: publish_events(first)),
             ("place", 2.0, lambda: [look_after(tools) for tools in everyone]),
+            ("agent", 5.0, lambda: agent_fault.look_after_all(everyone)),
             ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
             ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
             ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),
