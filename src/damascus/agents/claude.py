@@ -79,6 +79,10 @@ class ClaudeAgent:
         if why := untrusted(self.program, self._state):
             raise DamascusError(f"{why}. Install another version: {install('claude')}")
 
+    @property
+    def gateway(self) -> str:
+        return self._bridge.url
+
     def fault(self, model: str, *, ping: bool) -> str:
         return gone(self.program) or (self._bridge.fault("messages", model or DEFAULT_MODEL) if ping else "")
 

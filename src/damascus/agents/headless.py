@@ -91,6 +91,10 @@ class HeadlessAgent(ABC):
     def version(self) -> str:
         return version_of(self.program)
 
+    @property
+    def gateway(self) -> str:
+        return self._bridge.url
+
     def fault(self, model: str, *, ping: bool) -> str:
         return gone(self.program) or (self._bridge.fault(self.api, model or DEFAULT_MODEL) if ping else "")
 
