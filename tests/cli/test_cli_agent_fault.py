@@ -70,7 +70,7 @@ def test_the_answer_lets_the_next_agent_go(yard: Yard, cli: Cli) -> None:
     assert "you must act" in cli("why", "one").out.lower()
     [asked] = yard.query("SELECT id FROM human_issues WHERE closed_at IS NULL")
     assert cli("answer", str(asked["id"]), "1").code == 0
-    assert all(yard.item(name)["not_before"] is not None for name in NAMES), "all are woken"
+    assert all(yard.item(name)["state"] == "ready" for name in NAMES), "all are woken"
     yard.work(Metered(works()), slots=2)
     assert [yard.item(name)["phase"] for name in NAMES] == ["done"] * 3 and yard.questions() == []
 

@@ -6,7 +6,7 @@
     DAMASCUS_BRIEF   path of a JSON file with the brief
     DAMASCUS_REPORT  path where the agent may write a JSON report, in a folder of the step's own
     stdout, stderr   the transcript, and `<transcript>.stderr` beside it
-    exit             0 finished; 75 the provider is unavailable; other: failed
+    exit             0 finished; 75 the provider is unavailable; 126, 127 it can't be started; other: failed
 
 The command is split like shell words and run without a shell, confined as well as this machine can: it writes its
 workspace, its HOME and the step's own folder, and reads what its own words name (`readable`).

@@ -191,7 +191,7 @@ def _for_budget(facts: Facts) -> list[str]:
 def _for_agents(facts: Facts) -> list[str]:
     row = facts.row
     return [
-        f"{row.story_id} waits since {at(facts, row.updated_at)}: no agent can work. {one_line(row.wait_key)}",
+        f"{row.story_id} waits since {at(facts, row.updated_at)}: no agent can work: {one_line(row.wait_key)}",
         "No try is counted. You must act, once for all stories: mend it, then damascus run, or answer: damascus inbox",
     ]
 
