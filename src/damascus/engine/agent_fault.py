@@ -5,15 +5,17 @@ main. It is over when a person says so, when the same probe finds nothing any mo
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 from damascus.domain.config import Config
-from damascus.domain.errors import AgentBroken
+from damascus.domain.errors import AgentBroken, DamascusError, TransientError
 from damascus.domain.outcome import Wait
 from damascus.domain.ports import Probed
 from damascus.domain.roles import Traits, model_for
 from damascus.engine.run import Run
 from damascus.engine.spending import Purse, Refused
 from damascus.engine.tools import Tools
+from damascus.git.commands import GitError
 from damascus.store import graph
 from damascus.store.db import Connection, sql
 from damascus.system.hostid import host_name
@@ -83,9 +85,11 @@ def look_after(tools: Tools, *, anew: bool = False) -> None:
     tools.db.do("wake_agent", **who)
 
 
-def look_after_all(everyone: Iterable[Tools]) -> None:
+def look_after_all(everyone: Iterable[Tools], *, anew: bool = False) -> None:
+    """A repository that can't be read at the moment is the place's fault, and told there."""
     for tools in everyone:
-        look_after(tools)
+        with suppress(DamascusError, TransientError, GitError, KeyError, OSError):
+            look_after(tools, anew=anew)
 
 
 def _over(tools: Tools, about: dict[str, object], *, anew: bool) -> bool:
@@ -97,4 +101,5 @@ def _over(tools: Tools, about: dict[str, object], *, anew: bool) -> bool:
     config = tools.read_config(tools.forge.main_tip())
     known = {config.models.fast, config.models.strong, *config.models.roles.values()}
     model = about["model"] if about["model"] in known else model_for(str(about["role"]), config.models, Traits()).model
-    return not _probed(tools, config, str(model))
+    found = _probed(tools, config, str(model))
+    return not found or (anew and found[:MOST_WORDS] != about["fault"])  # another fault is asked about anew

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from damascus.domain.errors import DamascusError, Fenced, Outdated, Stopping, TransientError
+from damascus.domain.errors import Fenced, Outdated, Stopping
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
 from damascus.engine import agent_fault, lifecycle
@@ -21,7 +21,6 @@ from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
 from damascus.engine.run import Run
 from damascus.engine.tools import Tools
-from damascus.git.commands import GitError
 from damascus.scanning.scanner import Scanner
 from damascus.store import leases
 from damascus.system.hostid import host_of
@@ -86,7 +85,7 @@ class Worker:
     def run(self, tick: Callable[[], None]) -> None:
         """Work until idle or stopped. `tick` is called a few times a second (the progress display)."""
         self._register()
-        self._try_agents_again()
+        agent_fault.look_after_all([self.tools, *self.others.values()], anew=True)
         self._heartbeat.start()
         self.housekeeping.start()
         for scanner in self._scanners():
@@ -105,12 +104,6 @@ class Worker:
                 end()
             with suppress(Stopping):
                 self.tools.db.do("end_worker", id=self.id)
-
-    def _try_agents_again(self) -> None:
-        """Whoever starts a worker has perhaps mended what kept agents from working."""
-        for tools in (self.tools, *self.others.values()):
-            with suppress(DamascusError, TransientError, GitError, OSError):
-                agent_fault.look_after(tools, anew=True)
 
     def _work(self, tick: Callable[[], None]) -> None:
         """Raises Stopping when it is asked to stop while the database is away."""

@@ -1,5 +1,5 @@
 """What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
-cascade, which runs tests, has its own."""
+cascade, which runs tests, and the look at a gateway, which may be silent, have their own."""
 
 import threading
 import time
@@ -32,14 +32,17 @@ class Housekeeping:
             ("rescuer", 1.0, rescuer.rescue),
             ("publisher", EVERY, lambda: publish_events(first)),
             ("place", 2.0, lambda: [look_after(tools) for tools in everyone]),
-            ("agent", 5.0, lambda: agent_fault.look_after_all(everyone)),
             ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
             ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
             ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),
         ]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
         self._end = threading.Event()
-        lanes = {"housekeeping": self.services, "cascade": [("cascade", cascade.every, cascade.look)]}
+        lanes: dict[str, list[Service]] = {
+            "housekeeping": self.services,
+            "cascade": [("cascade", cascade.every, cascade.look)],
+            "agent": [("agent", 5.0, lambda: agent_fault.look_after_all(everyone))],
+        }
         self._threads = [
             threading.Thread(target=self._loop, args=(services,), name=name, daemon=True)
             for name, services in lanes.items()
