@@ -42,6 +42,7 @@ disk_reserve_mb = 0
 load_per_core = 0.0
 [agent]
 timeout_seconds = 60.0
+ping = false
 [test]
 timeout_seconds = 60.0
 command = "none"

@@ -1,5 +1,6 @@
 """Programs without hooks, whatever they are: what is believed of them, and how they are found."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from damascus.agents.binaries import find_codex, find_opencode
 from damascus.agents.gateway import GatewayBridge
 from damascus.domain.errors import DamascusError, UsageError
 from tests.headless_agents import CODEX, OPENCODE, Bench, Kind
-from tests.model_server import ModelServer
+from tests.model_server import Fault, ModelServer
 
 KINDS = pytest.mark.parametrize("kind", [CODEX, OPENCODE], ids=["codex", "opencode"])
 
@@ -73,3 +74,19 @@ def test_it_is_made_by_its_name_and_needs_a_gateway(tmp_path: Path, name: str) -
         make_agent(name, Setup("", tmp_path, tmp_path, tmp_path, environ=environ))
     setup = Setup("", tmp_path, tmp_path, tmp_path, environ=environ, bridge=lambda: GatewayBridge("http://127.0.0.1:9"))
     assert make_agent(name, setup).name == name
+
+
+@pytest.mark.req("T1", "D5")
+@KINDS
+@pytest.mark.parametrize("status", [401, 404])
+def test_a_refused_key_or_model_is_told_with_status_address_and_model(
+    tmp_path: Path, kind: Kind, status: int
+) -> None:  # fmt: skip
+    bench = Bench(tmp_path, kind)
+    with ModelServer(faults=itertools.repeat(Fault(status=status, message="not with this one"))) as server:
+        assert str(status) in bench.agent(server.url).fault("minimax-m3", ping=True)
+        assert bench.agent(server.url).fault("minimax-m3", ping=False) == ""
+        run = bench.run(server)
+        assert run.exit_code != 0
+        for word in (str(status), server.url, "minimax-m3", "not with this one"):
+            assert word in run.broken, run.broken

@@ -112,6 +112,58 @@ def test_init_says_what_git_said_when_it_can_not_commit(
     assert "git could not commit damascus.toml: no commits on Fridays" in ran.error
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "gateway", "exported"),
+    [
+        (("anthropic",), "claude", "https://api.anthropic.com", "export ANTHROPIC_API_KEY=…"),
+        (("litellm",), "claude", "", "export MODEL_KEY=… && damascus gateway --upstream"),
+        (
+            ("openai", "--gateway", "http://127.0.0.1:9/v1"), "opencode", "http://127.0.0.1:9/v1",
+            "export ANTHROPIC_BASE_URL=http://127.0.0.1:9/v1 ANTHROPIC_AUTH_TOKEN=…",
+        ),
+    ],
+)  # fmt: skip
+def test_init_writes_a_way_to_a_model_and_says_what_to_export(
+    words: tuple[str, ...], kind: str, gateway: str, exported: str, fresh: Path, command: Cli
+) -> None:
+    ran = command("init", "--yes", "--preset", *words)
+    assert ran.code == 0 and exported in " ".join(ran.out.split()), ran.err
+    written = parse_config((fresh / "damascus.toml").read_text())
+    assert (written.agent.kind, written.agent.gateway) == (kind, gateway)
+    assert "minimax" not in written.models.fast or words[0] != "anthropic"
+
+
+def test_init_refuses_a_preset_that_is_none_before_it_writes(fresh: Path, command: Cli) -> None:
+    assert command("init", "--yes", "--preset", "azure").code == 2
+    assert command("init", "--yes", "--gateway", "http://127.0.0.1:9").code == 2
+    assert command("init", "--yes", "--preset", "openai", "--gateway", "gateway.example.com").code == 2
+    assert not (fresh / "damascus.toml").exists()
+
+
+def test_init_asks_for_the_way_to_a_model_at_a_terminal(fresh: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    program = Path(sys.executable).parent / "damascus"
+    with subprocess.Popen([program, "init"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE, text=True) as asked:
+        os.write(ours, b"y\nanthropic\n")
+        assert asked.wait(60) == 0
+    os.close(ours)
+    os.close(theirs)
+    assert 'gateway = "https://api.anthropic.com"' in (fresh / "damascus.toml").read_text()
+
+
+def test_a_key_of_anthropics_own_may_go_to_anthropic_and_nowhere_else() -> None:
+    from damascus.agents.gateway import GatewayBridge
+    from damascus.domain.errors import DamascusError
+
+    key, url = {"ANTHROPIC_API_KEY": "sk-dummy"}, "https://api.anthropic.com"
+    assert GatewayBridge.from_environment(key, url).url == url
+    for environ in ({"ANTHROPIC_AUTH_TOKEN": "sk-dummy"}, {**key, "ANTHROPIC_BASE_URL": "https://gateway.example.com"}):
+        with pytest.raises(DamascusError, match="nothing of yours says"):
+            GatewayBridge.from_environment(environ, url)
+
+
 # ── doctor ────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -124,7 +176,7 @@ def test_doctor_checks_everything_and_says_what_to_do(yard: Yard, cli: Cli) -> N
     code, found = checks(cli)
     assert code == 0
     assert {name: state for name, (state, _) in found.items()} == {
-        "git": "ok", "database": "ok", "repository": "ok", "settings": "ok", "suite": "warn", "agent": "warn",
+        "git": "ok", "database": "ok", "repository": "ok", "settings": "ok", "suite": "ok", "agent": "warn",
         "sandbox": "ok", "disk": "ok",
     }  # fmt: skip
     assert "bubblewrap" in found["sandbox"][1]
@@ -172,14 +224,14 @@ def test_doctor_refuses_a_kind_of_repository_by_name(yard: Yard, cli: Cli) -> No
     [
         ("", "ok", "`python3 -m pytest -q` (found from main's files). Write it there"),
         ("command = 'make check'", "ok", "`make check` ([test] command in damascus.toml on main)"),
-        ("command = 'none'", "warn", "the project's own suite: there is none, and every receipt says so"),
+        ("command = 'none'", "none", "the project's own suite: there is none, and every receipt says so"),
     ],
 )
 def test_doctor_and_status_say_what_the_suite_is(line: str, state: str, said: str, yard: Yard, cli: Cli) -> None:
     yard.commit({"damascus.toml": CONFIG.replace('command = "none"', line)}, "settings")
     _, found = checks(cli)
-    assert found["suite"][0] == state and said in found["suite"][1]
-    assert ("the project's own suite: there is none" in cli("status").out) == (state == "warn")
+    assert found["suite"][0] == "ok" and said in found["suite"][1]
+    assert ("the project's own suite: there is none" in cli("status").out) == (state == "none")
 
 
 @pytest.mark.req("D6")
@@ -213,8 +265,8 @@ def test_doctor_runs_the_test_command_on_a_clean_checkout(expected: str, state: 
     yard.commit({"damascus.toml": CONFIG + jobs, "tests/test_one.py": test, "conftest.py": ""}, "settings")
     yard.write({"calc.py": "broken in the folder only"})
     code, found = checks(cli, "--test")
-    assert (found["tests"][0], code) == (state, int(state == "fail")), found["tests"][1]
-    assert ("green on a clean checkout" if state == "ok" else "0 passed and 1 failed") in found["tests"][1]
+    assert (found["ci unit"][0], code) == (state, int(state == "fail")), found["ci unit"][1]
+    assert ("green on a clean checkout" if state == "ok" else "0 passed and 1 failed") in found["ci unit"][1]
 
 
 # ── db ────────────────────────────────────────────────────────────────────────────────────────────────

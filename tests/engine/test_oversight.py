@@ -202,8 +202,16 @@ def test_a_rate_limit_waits_until_it_ends_and_burns_no_attempt(yard: Yard, act: 
 def test_a_gateway_that_refuses_the_key_is_a_question_not_a_day_of_waiting(yard: Yard) -> None:
     refused = ("api_error", {"status": 401, "resets_in": None})
     yard.work(Metered(trouble(*[refused] * 4)))
+    assert (yard.item("one")["wait_kind"], yard.item("one")["attempts"]) == ("agent", 0)
+    assert "answers 401 for model minimax-m3" in yard.questions()[0]
+
+
+@pytest.mark.req("T1")
+def test_a_gateway_that_refuses_the_requests_of_one_story_is_that_storys_question(yard: Yard) -> None:
+    refused = ("api_error", {"status": 413, "resets_in": None})
+    yard.work(Metered(trouble(*[refused] * 4)))
     assert (yard.item("one")["phase"], yard.item("one")["attempts"]) == ("blocked", 0)
-    assert "answers one with status 401" in yard.questions()[0]
+    assert "answers one with status 413" in yard.questions()[0]
 
 
 # ── the overseer itself ───────────────────────────────────────────────────────────────────────────────

@@ -38,8 +38,28 @@ def break_toml(yard: Yard) -> str:
     return f"reset -q --hard {tip}"
 
 
+def bad_key(yard: Yard) -> str:
+    tip = yard.main()
+    yard.commit({"damascus.toml": config("[queue]\nwindows = 2\n")}, "oops")
+    return f"reset -q --hard {tip}"
+
+
+def bad_value(yard: Yard) -> str:
+    tip = yard.main()
+    yard.commit({"damascus.toml": config('[queue]\nwindow = "two"\n')}, "oops")
+    return f"reset -q --hard {tip}"
+
+
 @pytest.mark.req("D15", "X4", "F9")
-@pytest.mark.parametrize("harm, word", [(delete_main, "has no branch main"), (break_toml, "damascus.toml")])
+@pytest.mark.parametrize(
+    "harm, word",
+    [
+        (delete_main, "has no branch main"),
+        (break_toml, "damascus.toml"),
+        (bad_key, "the unknown key 'queue.windows'"),
+        (bad_value, "queue.window: input should be a valid integer"),
+    ],
+)
 def test_one_question_for_all_and_all_go_on(yard: Yard, harm: object, word: str) -> None:
     worker = yard.worker(agent(yard), slots=3)
     mend = harm(yard)  # type: ignore[operator]

@@ -16,7 +16,7 @@ EVENT = re.compile(rf"({FAMILIES})\.[a-z_]+")
 NOT_EVENTS = {"ci.jobs", "repo.git", "item.started", "item.completed"}
 WAITS = {
     "scope", "behind", "dependency", "hold", "landing", "ci", "backoff", "dirty", "budget", "mirror",
-    "chain", "upstream", "repo_full",
+    "agent", "chain", "upstream", "repo_full",
 }  # fmt: skip
 
 

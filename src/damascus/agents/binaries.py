@@ -75,6 +75,14 @@ def _named(configured: str, environ: Mapping[str, str], start_folder: Path) -> P
     return Path(found).absolute()
 
 
+def gone(program: Path) -> str:
+    """One sentence where a program that was found is no longer there, or may not be run; "" else."""
+    if program.is_file() and os.access(program, os.X_OK):
+        return ""
+    what = "not executable" if program.is_file() else "not there"
+    return f"the agent's program {program} is {what}. Install it, or correct [agent] binary."
+
+
 @lru_cache(maxsize=16)
 def version_of(program: Path) -> str:
     """What `--version` prints, asked once per process; "" when it does not say."""

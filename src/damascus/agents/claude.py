@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.agents.binaries import version_of
+from damascus.agents.binaries import gone, version_of
 from damascus.agents.claude_command import Place, arguments, environment
 from damascus.agents.claude_self_test import untrusted
 from damascus.agents.claude_session import ReportIsFree, Session, Unchecked
@@ -52,6 +52,7 @@ class ClaudeAgent:
     """`start_folder` is where damascus was started, `homes` holds a private HOME per story, `state` is ours."""
 
     name = "claude"
+    pings = True
 
     def __init__(
         self, program: Path, bridge: GatewayBridge, *, start_folder: Path, homes: Path, state: Path,
@@ -78,6 +79,13 @@ class ClaudeAgent:
         if why := untrusted(self.program, self._state):
             raise DamascusError(f"{why}. Install another version: {install('claude')}")
 
+    @property
+    def gateway(self) -> str:
+        return self._bridge.url
+
+    def fault(self, model: str, *, ping: bool) -> str:
+        return gone(self.program) or (self._bridge.fault("messages", model or DEFAULT_MODEL) if ping else "")
+
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         if watch.max_turns < FEWEST_TURNS:
             raise UsageError(
@@ -100,7 +108,9 @@ class ClaudeAgent:
             writes = SeatedWrites(ReportIsFree(watch.writes or Unchecked(), step.report, workspace), seats)
             session = Session(watch, transcript, writes, hook_seconds)
             done = self._start(brief, workspace, session, step, way)
-            return session.outcome(done, way.facts(), step.report, self.confinement)
+            facts = way.facts()
+            run = session.outcome(done, facts, step.report, self.confinement)
+            return self._bridge.marked(run, facts, watch.model or DEFAULT_MODEL)
 
     def _start(
         self, brief: Brief, workspace: Path, session: "Session", step: "StepFolders", way: Way

@@ -23,6 +23,7 @@ class CodexAgent(HeadlessAgent):
     """Its tools: a shell and apply_patch."""
 
     name = "codex"
+    api = "responses"
 
     def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
         (step.config / "config.toml").write_text(config(model, workspace), encoding="utf-8")

@@ -6,7 +6,7 @@
     DAMASCUS_BRIEF   path of a JSON file with the brief
     DAMASCUS_REPORT  path where the agent may write a JSON report, in a folder of the step's own
     stdout, stderr   the transcript, and `<transcript>.stderr` beside it
-    exit             0 finished; 75 the provider is unavailable; other: failed
+    exit             0 finished; 75 the provider is unavailable; 126, 127 it can't be started; other: failed
 
 The command is split like shell words and run without a shell, confined as well as this machine can: it writes its
 workspace, its HOME and the step's own folder, and reads what its own words name (`readable`).
@@ -25,11 +25,12 @@ from pathlib import Path
 from damascus.agents.handover import bring_back, hand_over, read_report
 from damascus.agents.seating import fetched_by_setup, seats_of, to_read
 from damascus.domain.errors import UsageError
+from damascus.domain.failures import CANNOT_START
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.system import process
 from damascus.system.exposure import too_much
 from damascus.system.masking import mask_file, masked
-from damascus.system.output import stderr_log
+from damascus.system.output import make_way, stderr_log
 from damascus.system.sandbox import Cage, Level, detect
 from damascus.system.seats import Seats
 from damascus.system.toolchains import around_program
@@ -58,6 +59,7 @@ class CommandAgent:
     """`start_folder` is where damascus was started, `homes` holds a private HOME per story."""
 
     name = "command"
+    pings = False
 
     def __init__(self, command: str, *, start_folder: Path, homes: Path, level: Level | None = None) -> None:
         self.argv = words(command, start_folder)
@@ -69,8 +71,21 @@ class CommandAgent:
     def confinement(self) -> str:
         return self._level.value
 
+    def fault(self, model: str, *, ping: bool) -> str:
+        """Only its program can be looked at: what the command asks is its own business."""
+        program = self.argv[0]
+        if shutil.which(program, path=absolute_path(os.environ, self._start_folder)):
+            return ""
+        what = "not executable" if "/" in program and os.path.isfile(program) else "not there"
+        return f"the agent command {program} is {what}. Correct [agent] command or --agent-command."
+
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         hand_over(brief, watch.brief_file, watch.report_file)
+        if why := self.fault(watch.model, ping=False):
+            make_way(watch.transcript)
+            watch.transcript.write_text(f"{why}\n")
+            where = str(watch.transcript)
+            return AgentRun(exit_code=127, transcript=where, tail=why, confinement=self.confinement, broken=why)
         home = self._home(brief)
         with self._step_folder() as step:
             seats = seats_of(self._level, workspace, watch)
@@ -100,6 +115,16 @@ class CommandAgent:
             tail=masked(done.tail, watch.env.values()),
             seconds=done.seconds,
             confinement=self.confinement,
+            broken=self._broken(done),
+        )
+
+    def _broken(self, done: process.Finished) -> str:
+        """What a shell says of a program that it can't start holds for every story."""
+        if done.exit_code not in CANNOT_START:
+            return ""
+        return (
+            f"the agent command {shlex.join(self.argv)} exits {done.exit_code}: a program that it starts is not there "
+            "or not executable, at least in its sandbox. Correct [agent] command, or install what it needs."
         )
 
     def environment(self, brief: Brief, watch: Watch, step: StepFolder) -> dict[str, str]:

@@ -21,14 +21,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from damascus.agents import forwarder
+from damascus.agents import forwarder, gateway_ping
 from damascus.agents.gateway_facts import GatewayFacts, Ledger, Saw
 from damascus.agents.gateway_server import Listener, UnixListener
 from damascus.agents.gateway_upstream import Gateway, Upstream
 from damascus.agents.litellm_place import Place
 from damascus.domain.errors import DamascusError
+from damascus.domain.ports import AgentRun
 from damascus.system.sandbox import Level
 
+ANTHROPIC = "https://api.anthropic.com"
 SOCKET = "gateway.sock"
 SOCKET_PATH_LIMIT = 100
 INSIDE = 17480
@@ -90,8 +92,10 @@ class Way:
 class GatewayBridge:
     """Opens a way for each step, to one gateway with one key."""
 
-    def __init__(self, upstream: str, key: str | None = None, *, bearer: bool | None = None) -> None:
-        self._gateway = Gateway.at(upstream, key, bearer)
+    def __init__(
+        self, upstream: str, key: str | None = None, *, bearer: bool | None = None, key_from: str = ""
+    ) -> None:  # fmt: skip
+        self._gateway = Gateway.at(upstream, key, bearer, key_from)
 
     @property
     def url(self) -> str:
@@ -107,11 +111,23 @@ class GatewayBridge:
         if not url:
             raise DamascusError("no model gateway: set ANTHROPIC_BASE_URL or start one: damascus gateway")
         if own and home and Gateway.at(url).url == own.url:
-            return cls(url, Place(home).key(), bearer=True)
-        key, bearer = _key(environ)
+            return cls(url, Place(home).key(), bearer=True, key_from=str(Place(home).key_file))
+        key, bearer, name = _key(environ)
         if key and configured_url:
-            _refuse_to_be_led_away(configured_url, environ)
-        return cls(url, key, bearer=bearer)
+            _refuse_to_be_led_away(configured_url, environ, name)
+        return cls(url, key, bearer=bearer, key_from=name)
+
+    def fault(self, api: gateway_ping.Api, model: str) -> str:
+        """Asked now: what is wrong with address, key or model; "" where nothing is known against them."""
+        return gateway_ping.fault(self._gateway, api, model)
+
+    def marked(self, run: AgentRun, facts: GatewayFacts, model: str) -> AgentRun:
+        """A run that failed because the gateway refused its last call says so: that is no story's fault."""
+        failed = run.exit_code != 0 and run.ended in ("", "api_errors") and not run.stopped
+        if not failed or not facts.errors_in_a_row:
+            return run
+        told = gateway_ping.refusal(self._gateway, model, facts.last_status, facts.last_error)
+        return run.model_copy(update={"broken": told}) if told else run
 
     @contextmanager
     def open(self, folder: Path, saw: Saw | None = None) -> Iterator[Way]:
@@ -129,17 +145,22 @@ def _python() -> str:
     return os.path.realpath(sys.executable)
 
 
-def _key(environ: Mapping[str, str]) -> tuple[str | None, bool | None]:
-    """The first that is set, and whether it is a bearer's; a plain API key is shown as the agent shows its own."""
+def _key(environ: Mapping[str, str]) -> tuple[str | None, bool | None, str]:
+    """The first that is set, whether it is a bearer's, and its variable; a plain API key is shown as the agent does."""
     for name, bearer in (("ANTHROPIC_API_KEY", None), ("ANTHROPIC_AUTH_TOKEN", True), ("LITELLM_MASTER_KEY", True)):
         if key := environ.get(name, "").strip():
-            return key, bearer
-    return None, None
+            return key, bearer, name
+    return None, None, ""
 
 
-def _refuse_to_be_led_away(configured_url: str, environ: Mapping[str, str]) -> None:
-    """A repository's file says where the gateway is, but where the user's key goes is the user's word alone."""
+def _refuse_to_be_led_away(configured_url: str, environ: Mapping[str, str], key_from: str) -> None:
+    """A repository's file says where the gateway is, but where the user's key goes is the user's word alone.
+
+    ANTHROPIC_API_KEY with no other address is a key of Anthropic's own, so it may go there.
+    """
     wanted = Gateway.at(configured_url)
+    if wanted.url == ANTHROPIC and key_from == "ANTHROPIC_API_KEY" and not environ.get("ANTHROPIC_BASE_URL"):
+        return
     said = [environ.get(name, "") for name in ("DAMASCUS_AGENT_GATEWAY", "ANTHROPIC_BASE_URL")]
     if not wanted.loopback and wanted.url not in [Gateway.at(url).url for url in said if url]:
         raise DamascusError(

@@ -25,6 +25,7 @@ class GatewayFacts(BaseModel):
     statuses: dict[int, int] = Field(default_factory=dict)
     errors_in_a_row: int = 0
     last_error: str = ""
+    last_status: int = 0
     resets_in: float | None = None
     usage: Usage = Usage()
 
@@ -55,7 +56,7 @@ class Ledger:
     def failed(self, status: int, text: str, resets_in: float | None = None) -> None:
         with self._lock:
             self._facts.errors_in_a_row += 1
-            self._facts.last_error = text
+            self._facts.last_error, self._facts.last_status = text, status
             self._resets_at = None if resets_in is None else time.monotonic() + resets_in
             self._saw("api_error", status=status, resets_in=resets_in)
 

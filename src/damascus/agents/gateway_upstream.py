@@ -34,9 +34,11 @@ class Gateway:
     url: str
     key: str | None = field(default=None, repr=False)
     bearer: bool | None = None
+    key_from: str = ""
+    """The variable or file that holds the key, for people."""
 
     @classmethod
-    def at(cls, url: str, key: str | None = None, bearer: bool | None = None) -> "Gateway":
+    def at(cls, url: str, key: str | None = None, bearer: bool | None = None, key_from: str = "") -> "Gateway":
         parts = urlsplit(url.strip())
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise UsageError(f"the model gateway {url!r} is no base URL. Write it like http://127.0.0.1:4000.")
@@ -45,7 +47,7 @@ class Gateway:
         if key is not None and not re.fullmatch(r"[\x21-\x7e]+", key):
             raise UsageError("the key of the model gateway is empty or has blanks in it. Set it again.")
         base = f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/").removesuffix("/v1")
-        return cls(base, key, bearer)
+        return cls(base, key, bearer, key_from)
 
     @property
     def loopback(self) -> bool:

@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.agents.binaries import version_of
+from damascus.agents.binaries import gone, version_of
 from damascus.agents.claude_transcript import Transcript, written_to
 from damascus.agents.command import readable
 from damascus.agents.gateway import GatewayBridge, Way
+from damascus.agents.gateway_ping import Api
 from damascus.agents.handover import hand_over
 from damascus.agents.headless_session import FAILED, Reader, Session
 from damascus.agents.seating import fetched_by_setup, seats_of, to_read
@@ -51,6 +52,9 @@ class HeadlessAgent(ABC):
     """`start_folder` is where damascus was started, `homes` holds the folders of each step."""
 
     name: str
+    api: Api
+    """What its model speaks."""
+    pings = True
 
     def __init__(
         self, program: Path, bridge: GatewayBridge, *, start_folder: Path, homes: Path,
@@ -87,6 +91,13 @@ class HeadlessAgent(ABC):
     def version(self) -> str:
         return version_of(self.program)
 
+    @property
+    def gateway(self) -> str:
+        return self._bridge.url
+
+    def fault(self, model: str, *, ping: bool) -> str:
+        return gone(self.program) or (self._bridge.fault(self.api, model or DEFAULT_MODEL) if ping else "")
+
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         hand_over(brief, watch.brief_file, watch.report_file)
         with written_to(watch.transcript, watch.log_limit, watch.env.values()) as transcript:
@@ -108,7 +119,9 @@ class HeadlessAgent(ABC):
             self._bridge.open(step.folder, session.provider.saw) as way,
         ):
             done = self._start(brief, workspace, session, step, way)
-            return session.outcome(done, way.facts(), step.report, self.confinement)
+            facts = way.facts()
+            run = session.outcome(done, facts, step.report, self.confinement)
+            return self._bridge.marked(run, facts, watch.model or DEFAULT_MODEL)
 
     def _start(self, brief: Brief, workspace: Path, session: Session, step: Surroundings, way: Way) -> process.Finished:
         watch, url = session.watch, way.base_url(self._level)

@@ -36,6 +36,7 @@ class OpencodeAgent(HeadlessAgent):
     """Its tools: bash, read, write, edit, glob, grep, task."""
 
     name = "opencode"
+    api = "chat/completions"
 
     def configured(self, model: Model, step: Surroundings, workspace: Path) -> Mapping[str, str]:
         folder = step.config / "config/opencode"

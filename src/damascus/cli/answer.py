@@ -85,7 +85,7 @@ def _answer(app: "App", project: "Project", number: int, said: str, *, quiet: bo
     choice = _chosen(issue, said)
     if story is not None:
         done, following = about_story(db, project, issue, choice)
-    elif issue["about"] is not None and issue["about"]["about"] != "place":
+    elif issue["about"] is not None and issue["about"]["about"] not in ("place", "agent"):
         from damascus.cli.breakages import decide
 
         done, following = decide(db, project, issue, choice), "damascus graph"

@@ -4,7 +4,8 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,10 @@ from damascus.domain.errors import DamascusError, TransientError
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
-    from damascus.domain.ids import Sha
-    from damascus.domain.ports import EvidenceRunner, TestRun
-    from damascus.engine.tools import Tools
 
 OLDEST_GIT = (2, 38)
+BARE_PYTHON = re.compile(r"(^|[\s;&|(])(python3?|pytest|tox|nox|pip3?)(?=\s|$)")
+LOOPBACK = re.compile(r"^https?://(localhost|127\.|\[::1\])")
 
 
 def examine(app: "App", *, test: bool) -> Iterator[Check]:
@@ -33,11 +33,15 @@ def examine(app: "App", *, test: bool) -> Iterator[Check]:
         return
     yield _settings(project)
     yield _suite(project)
+    yield from _python(project)
+    yield from _forge(app, project)
     yield _agent(app, project)
     yield _sandbox(project)
     yield _disk(app, project)
     if test:
-        yield _guarded("tests", lambda: _tests(app, project))
+        from damascus.cli import trials
+
+        yield from trials.examine(app, project)
 
 
 def _guarded(name: str, look: Callable[[], Check]) -> Check:
@@ -99,11 +103,45 @@ def _suite(project: "Project") -> Check:
     from damascus.stacks.suite import Suite
 
     settings, main = project.settings, project.row.main_branch
-    told = Suite(settings.suite, settings.suite_found).told(main)
+    told = Suite(settings.suite, settings.suite_found).told(main, on_main=settings.on_main)
     if not settings.suite:
-        return Check("suite", "warn", f"{told}, and every receipt says so. Name it: command under [test].")
+        later = "" if project.config.test.command else ". Once there are tests, name it: command under [test]"
+        return Check("suite", "ok", f"{told}, and every receipt says so{later}")
     write = ". Write it there: command under [test]" if settings.suite_found else ""
     return Check("suite", "ok", f"every candidate passes {told}{write}")
+
+
+def _python(project: "Project") -> Iterator[Check]:
+    """Damascus' own environment, first on PATH, would be what the project's tests import from."""
+    found = shutil.which("python3")
+    own = sys.prefix != sys.base_prefix and found and Path(found).parent == Path(sys.prefix) / "bin"
+    config = project.config
+    commands = [project.settings.suite, *config.gates.commands.values(), *config.ci.jobs.values()]
+    if own and any(BARE_PYTHON.search(command) for command in commands):
+        yield Check(
+            "python", "warn",
+            f"python3 is Damascus' own ({found}), so tests see its packages and not the project's. Name the project's "
+            f"in the command (.venv/bin/python), or put ours last: export PATH=$PATH:{Path(found or '').parent}",
+        )  # fmt: skip
+
+
+def _forge(app: "App", project: "Project") -> Iterator[Check]:
+    """Only whether it answers and knows us; the rest is `forge doctor`'s."""
+    if project.config.forge.kind == "local":
+        return
+    from damascus.forges.doctor import examine as examine_forge
+
+    said = ""
+    for check in examine_forge(project.config, app.environ, project.row.main_branch):
+        if check.state == "fail":
+            ours = LOOPBACK.search(project.config.forge.url) and (app.home / "forge").is_dir()
+            again = " If it is the one of `damascus forge try`, start it again: damascus forge try" if ours else ""
+            yield Check("forge", "fail", f"{check.says}{again}")
+            return
+        said = said or check.says
+        if check.name == "repository":
+            break
+    yield Check("forge", "ok", f"{said}. All of it: damascus forge doctor")
 
 
 def _agent(app: "App", project: "Project") -> Check:
@@ -119,12 +157,24 @@ def _agent(app: "App", project: "Project") -> Check:
 def _model_agent(app: "App", project: "Project", kind: str) -> Check:
     """Its program and its way to a model; a project that names its agent needs both, another may name it at `run`."""
     from damascus.assembly import Choice, make_agent
+    from damascus.domain.ports import Probed
 
     try:
         agent = make_agent(app, project, Choice(agent=kind))
     except DamascusError as err:
         return Check("agent", "fail" if project.config.agent.kind else "warn", f"{kind}: {err}")
-    return Check("agent", "ok", f"{kind}, {agent.confinement}")
+    if not project.config.agent.ping or not isinstance(agent, Probed):
+        return Check("agent", "ok", f"{kind}, {agent.confinement}; its gateway is not asked ([agent] ping)")
+    models = _models(project)
+    if wrong := next((said for model in models if (said := agent.fault(model, ping=True))), ""):
+        return Check("agent", "fail", f"{kind}: {wrong}")
+    way = getattr(agent, "gateway", "its gateway")
+    return Check("agent", "ok", f"{kind}, {agent.confinement}; {way} refuses neither key nor {' and '.join(models)}")
+
+
+def _models(project: "Project") -> list[str]:
+    models = project.config.models
+    return list(dict.fromkeys([models.fast, models.strong, *models.roles.values()]))
 
 
 def _command_agent(project: "Project", command: str) -> Check:
@@ -162,58 +212,3 @@ def _disk(app: "App", project: "Project") -> Check:
     if free < reserve:
         return Check("disk", "fail", f"{told}: no slot would be filled. Free some, or lower [limits] disk_reserve_mb.")
     return Check("disk", "ok", told)
-
-
-def _tests(app: "App", project: "Project") -> Check:
-    """The project's suite and each CI command, on a clean checkout of main's tip."""
-    tip = _tools(app, project).forge.main_tip()
-    suite = project.settings.suite
-    jobs = {**({"suite": suite} if suite else {}), **project.config.ci.jobs}
-    if not jobs:
-        return Check("tests", "warn", "no test command is known here. Name it in damascus.toml: command under [test].")
-    for name, words in jobs.items():
-        if problem := _run(app, project, tip, name, words):
-            return Check("tests", "fail", problem)
-    return Check("tests", "ok", f"green on a clean checkout of {tip[:7]}: " + "; ".join(jobs.values()))
-
-
-def _run(app: "App", project: "Project", tip: "Sha", name: str, command: str) -> str | None:
-    from damascus.domain.ports import Job
-
-    tree = project.mirror.tree(tip)
-    log = project.folder / "doctor" / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    done = _runner(app, project).run(Job(tree, command, project.config.test.timeout_seconds, "doctor", log))
-    if done.green:
-        return None
-    how = "timed out" if done.timed_out else f"exited {done.exit_code}"
-    counted = f", {done.passed} passed and {done.failed} failed" if done.counted else ""
-    return f"{command} {how} on a clean checkout of main{counted}. {_follows(name, done)} See {log}"
-
-
-def _follows(name: str, done: "TestRun") -> str:
-    if done.exit_code in (126, 127):
-        return "It can't be started there: let [workspace] setup install it, or name another command."
-    if name == "suite":
-        return "What is red there is charged to no story, and proves nothing of any: every receipt lists it."
-    return "No story can pass before this does."
-
-
-def _tools(app: "App", project: "Project") -> "Tools":
-    from damascus.assembly import make_tools
-    from damascus.engine.tools import nothing
-
-    return make_tools(app, project, None, lambda: False, nothing)
-
-
-def _runner(app: "App", project: "Project") -> "EvidenceRunner":
-    """The same set-up and the same clean checkout that a story's tests get."""
-    from damascus.gates.evidence import CleanRunner
-
-    tools = _tools(app, project)
-
-    def prepare(checkout: Path) -> Mapping[str, str]:
-        tools.prepare_checkout(checkout)
-        return {}
-
-    return CleanRunner(project.mirror, project.folder / "checkouts", prepare, home_of=tools.home_of)

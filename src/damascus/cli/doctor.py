@@ -13,11 +13,13 @@ MARKS = {"ok": ("ok  ", "green"), "warn": ("note", "yellow"), "fail": ("FAIL", "
 
 def doctor(
     test: Annotated[
-        bool, typer.Option("--test", help="Run the test command once on a clean checkout of main.")
+        bool, typer.Option("--test", help="Run all that a story will run, once, on a clean checkout of main.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
-    """Check git, database, repository, settings, agent, sandbox and disk; says what to do. Exit 1 if something fails.
+    """Check git, database, repository, settings, forge, agent with its gateway, sandbox and disk; says what to do.
+
+    With --test also set-up, suite, gate commands and CI jobs. Exit 1 if something fails.
 
     \b
     Example:  damascus doctor --test
@@ -32,5 +34,8 @@ def doctor(
     for check in found:
         word, colour = MARKS[check.state]
         say(f"{styled(word, colour)}  {check.name:<10}  {wrapped(check.says, ' ' * 18).lstrip()}")
-    next_step("cure what FAILs, then damascus doctor again" if failed else "damascus add SPEC…, then damascus run")
+    ready = (
+        "damascus add SPEC…, then damascus run" if test else "damascus doctor --test, which runs what stories will run"
+    )
+    next_step("cure what FAILs, then damascus doctor again" if failed else ready)
     return int(failed)

@@ -17,6 +17,7 @@ from damascus.domain.scope import SETTINGS_FILE
 
 if TYPE_CHECKING:
     from damascus.app import App
+    from damascus.cli.presets import Way
     from damascus.git.repository import Repository
     from damascus.stacks.suite import Suite
 
@@ -42,11 +43,7 @@ name = {name}
 # setup = "make deps"
 # copy = [".env.test"]
 
-[agent]
-# Any executable can be an agent (docs/howto/agent.md).
-# kind = "command"
-# command = "./my-agent"
-"""
+{agent}"""
 
 
 @dataclass(frozen=True)
@@ -79,11 +76,19 @@ def init(
         str | None,
         typer.Option("--joins", metavar="FOLDER", help="Become a repository of the project in that folder."),
     ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", metavar="WAY", help="The way to a model: anthropic, litellm, openai or none."),
+    ] = None,
+    gateway: Annotated[
+        str, typer.Option("--gateway", metavar="URL", help="With --preset: the address of your gateway.")
+    ] = "",
 ) -> None:
     """Make the git repository of this folder a project: finds its main branch, stack and tests, writes damascus.toml.
 
     \b
     Example:  damascus init --yes --commit
+              damascus init --preset anthropic
               damascus init --joins ../core
     """
     from damascus.git.repository import Repository
@@ -100,13 +105,30 @@ def init(
         and not typer.confirm(f"Write {SETTINGS_FILE}?", default=True)
     ):
         raise DamascusError("nothing was changed.")
+    way = _way(preset, gateway, asks=not file.exists() and not yes and sys.stdin.isatty())
     row = app.init_project(Path.cwd(), joins=Path(joins) if joins is not None else None)
     if row.joined:
         say(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
-    say(f"{SETTINGS_FILE}: {_written(file, repository, found)}")
+    say(f"{SETTINGS_FILE}: {_written(file, repository, found, way)}")
     _bring_to_main(repository, found.main, commit)
     _say_graph(app)
+    if way is not None:
+        say(f"Before the first run: {way.then}")
     next_step("damascus add SPEC…   (docs/spec.md), and before the first story: damascus doctor --test")
+
+
+def _way(preset: str | None, gateway: str, *, asks: bool) -> "Way | None":
+    """By the flag, else asked for at a terminal."""
+    from damascus.cli import presets
+
+    if preset is None and asks:
+        for name, about in presets.OFFERED.items():
+            say(f"  {name:<10} {about}")
+        preset = typer.prompt("The way to a model (or none)", default="none")
+    chosen = presets.named(preset or "")
+    if gateway and chosen is None:
+        raise UsageError("--gateway goes with a --preset: anthropic, litellm or openai.")
+    return presets.way(chosen, gateway) if chosen else None
 
 
 def _say_graph(app: "App") -> None:
@@ -133,18 +155,19 @@ def found_in(repository: "Repository", environ: dict[str, str]) -> Found:
     return Found(main, names, suite_on(repository, main, config), stacks.default_command(listing))
 
 
-def _written(file: Path, repository: "Repository", found: Found) -> str:
+def _written(file: Path, repository: "Repository", found: Found, way: "Way | None") -> str:
     """An existing file is the user's: it is kept as it is."""
     import json
 
+    from damascus.cli.presets import NONE
     from damascus.domain.config import parse_config
 
     if file.exists():
-        return "kept as it is"
+        return f"kept as it is. What the preset would write there:\n{way.lines}" if way else "kept as it is"
     name = json.dumps(repository.top.name, ensure_ascii=False)
     command = f"command = {json.dumps(found.suite.command or 'make test', ensure_ascii=False)}"
     command = command if found.suite.command else f"# {command}"
-    text = TEXT.format(main=found.main, name=name, command=command)
+    text = TEXT.format(main=found.main, name=name, command=command, agent=way.lines if way else NONE)
     parse_config(text)
     file.write_text(text, "utf-8")
     return "written"

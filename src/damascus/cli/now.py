@@ -125,11 +125,13 @@ def _waits(row: StoryRow) -> str:
             return ci(row).replace("CI", f"CI of {short(row.wait_key)}", 1)
         case "mirror":
             return f"on main, waits for its mirror job ({short(row.wait_key)})"
-    return _waits_in_the_graph(row, who) or f"waits for {row.wait_kind} {row.wait_key}"
+    return _waits_for_others(row, who) or f"waits for {row.wait_kind} {row.wait_key}"
 
 
-def _waits_in_the_graph(row: StoryRow, who: str) -> str | None:
+def _waits_for_others(row: StoryRow, who: str) -> str | None:
     match row.wait_kind:
+        case "agent":
+            return f"waits for you, no agent can work: {one_line(row.wait_key)}"
         case "chain":
             return f"waits for {who}, in a repository of its chain"
         case "upstream":

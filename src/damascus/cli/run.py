@@ -176,17 +176,20 @@ def ended(app: "App", project: "Project", worker: "Worker", began: datetime) -> 
     say(f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
     if missing:
         say(wrapped(f"! {claims.told(missing, project.row.main_branch)}."))
+    asked = app.database.one("agent_asked", project=project.row.id)
+    if asked:
+        say(wrapped(f"! no agent can work: {asked['about']['fault']}"))
     for line in summary(app, project, began):
         say(wrapped(line, "  "))
     if worker.stop_requests and any(counts.get(phase) for phase in ACTIVE):
         next_step("damascus run")
     else:
-        next_step("damascus inbox" if blocked or missing else "damascus status --all")
+        next_step("damascus inbox" if blocked or missing or asked else "damascus status --all")
     if worker.stop_requests:
         return 130
     if worker.outdated:
         raise DamascusError(worker.outdated)
-    return 1 if blocked or missing else 0
+    return 1 if blocked or missing or asked else 0
 
 
 def _looked_at_main(app: "App", project: "Project", worker: "Worker") -> dict[str, str]:

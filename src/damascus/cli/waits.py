@@ -45,6 +45,7 @@ def waiting(facts: Facts, alive: list[Worker]) -> list[str]:
         "ci": _for_ci,
         "mirror": _for_mirror,
         "budget": _for_budget,
+        "agent": _for_agents,
     }
     tell = kinds.get(facts.row.wait_kind or ("dependency" if facts.blocker else ""), _for_something)
     said = tell(facts)
@@ -190,6 +191,14 @@ def _for_budget(facts: Facts) -> list[str]:
     ]
 
 
+def _for_agents(facts: Facts) -> list[str]:
+    row = facts.row
+    return [
+        f"{row.story_id} waits since {at(facts, row.updated_at)}: no agent can work: {one_line(row.wait_key)}",
+        "No try is counted. You must act, once for all stories: mend it, then damascus run, or answer: damascus inbox",
+    ]
+
+
 def _for_something(facts: Facts) -> list[str]:
     row = facts.row
     again = f" Looked at again at {at(facts, row.not_before)}." if row.not_before else ""
@@ -253,4 +262,6 @@ def _then(blocker: Facts, otherwise: str) -> str:
     if row.wait_kind == "hold":
         hold = first.holds[0] if first.holds else None
         return f"You must act: damascus release{_of_repo(hold) if hold else ''} (damascus why {row.story_id})"
+    if row.wait_kind == "agent":
+        return f"You must act: damascus why {row.story_id}"
     return f"{NOBODY} {otherwise}"

@@ -143,6 +143,9 @@ class AgentConfig(Section):
     )
     binary: str = Field("", description="The agent's program; default: found on PATH, then in an installed wheel")
     gateway: str = Field("", description="Base URL of the model gateway; default: ANTHROPIC_BASE_URL")
+    ping: bool = Field(
+        True, description="Ask the gateway for one token before the first agent: are address, key and model right?"
+    )
     max_turns: int = Field(50, ge=50, description="Turns of one agent step; fewer than 50 end most work unfinished")
 
 

@@ -25,6 +25,10 @@ class Stopping(Exception):
     """The process was asked to stop; what runs gives its item back without burning an attempt."""
 
 
+class AgentBroken(Exception):
+    """No agent can work before a person acts: a wrong key, model, gateway or program, told in one sentence."""
+
+
 class TransientError(Exception):
     """Trouble outside the story (failures.TABLE): wait and try again, nothing is charged.
 

@@ -36,6 +36,7 @@ class Row:
 RETRY = "retry the call 3 times (1 s, doubling, at most 60 s), then wait as T2; nothing is charged"
 REWORK = "an attempt is spent; the next one gets the feedback"
 ASK = "blocked, with a question in the inbox"
+STOP = "one question for the project; no agent is sent until it is answered or mended; nothing is charged"
 HALT = "hold on the repository, every worker in its chain stops, a person decides, a revert is suggested"
 
 TABLE: tuple[Row, ...] = (
@@ -106,8 +107,20 @@ TABLE: tuple[Row, ...] = (
     Row(
         "the gateway refuses the key or the model",
         FailureClass.PERMISSION,
-        "status 4xx but 408 and 429, more in a row than time.api_errors",
+        "status 401, 403 or 404, or 400 for the model's name, of the ping or as an agent's last answer",
+        STOP,
+    ),
+    Row(
+        "the gateway refuses a request",
+        FailureClass.PERMISSION,
+        "another status 4xx but 408 and 429, more in a row than time.api_errors",
         ASK,
+    ),
+    Row(
+        "the agent's program can't be started",
+        FailureClass.PERMISSION,
+        "it is not there or not executable, or exits 126 or 127",
+        STOP,
     ),
     Row(
         "a tool denied twice in a row",
@@ -146,6 +159,10 @@ TRANSIENT_ERRNO = {
     errno.ENETUNREACH,
 }
 TRANSIENT_STATUS = {429, 502, 503, 504}
+REFUSING_STATUS = {401, 403, 404}
+"""Of a model gateway: its key, its model or its address is wrong, for every story alike."""
+CANNOT_START = (126, 127)
+"""What a shell, and we, say of a program that is not there or not executable."""
 TRANSIENT_GIT = re.compile(
     r"could not resolve host|connection (refused|reset|timed out)|early EOF|the remote end hung up|"
     r"unable to create '.*\.lock'|another git process|cannot lock ref .*: unable to create|"

@@ -57,6 +57,8 @@ class Wait:
     message: str = ""
     version: int | None = None
     """Of the merge queue, as it was looked at: if it has changed since, there is nothing to wait for."""
+    anew: bool = False
+    """It goes on in a new run, by the rules that main has then."""
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,7 @@ def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
         wait_key=outcome.key,
         not_before=wake,
         keep_place=outcome.kind in IN_LINE,
+        new_run=outcome.anew,
         facts={"queue_version": outcome.version},
     )
 

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from damascus.domain.config import Config
-from damascus.domain.errors import Stopping, TransientError
-from damascus.domain.failures import AGENT_UNAVAILABLE
+from damascus.domain.errors import AgentBroken, Stopping, TransientError
+from damascus.domain.failures import AGENT_UNAVAILABLE, REFUSING_STATUS
 from damascus.domain.oversight import REASONS, Limits
-from damascus.domain.ports import AgentRun, Brief, Denial, Usage, Watch
+from damascus.domain.ports import Agent, AgentRun, Brief, Denial, Probed, Usage, Watch
 from damascus.domain.roles import Traits, model_for, role_of
 from damascus.engine import briefs
 from damascus.engine.oversight import StepOverseer, Telling, traces
@@ -44,6 +44,7 @@ class Sent:
     api_status: int = 0
     refused: bool = False
     resets_in: float | None = None
+    broken: str = ""
 
 
 def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: Purse) -> Sent:
@@ -77,16 +78,28 @@ def send(run: Run, given: Brief, workspace: Workspace, writes: Pipeline, purse: 
             modes.strip(left)
     purse.latest = partial(overseer.usage, done)
     telling.finish()
-    seen = overseer.seen
+    seen, ended = overseer.seen, overseer.verdict(done)
     return Sent(
         done=done,
-        ended=overseer.verdict(done),
+        ended=ended,
+        broken=_broken(done, purse, agent, seen.api_status if ended == "api_errors" else 0),
         usage=overseer.usage(done),
         denial=seen.denied or done.denial,
         api_status=seen.api_status,
         refused=seen.refused and not done.unavailable,
         resets_in=done.resets_in if done.resets_in is not None else overseer.resets_in(),
     )
+
+
+def _broken(done: AgentRun, purse: Purse, agent: Agent, status: int) -> str:
+    """Why no agent can work. One that was answered before is believed only if the gateway refuses us, too."""
+    model, ping = purse.dispatch.model, purse.config.agent.ping
+    told = done.broken
+    if not told and status in REFUSING_STATUS:
+        told = f"the model gateway answers {status} for model {model}. Correct its key, address or the model's name."
+    if told and done.usage.tokens and ping and isinstance(agent, Probed) and agent.pings:
+        return agent.fault(model, ping=True)
+    return told
 
 
 def private_folder(run: Run) -> Path:
@@ -136,6 +149,8 @@ def raise_if_outside(sent: Sent) -> None:
     done = sent.done
     if is_stopped(sent):
         raise Stopping
+    if sent.broken:
+        raise AgentBroken(sent.broken)
     if done.exit_code == AGENT_UNAVAILABLE:
         raise TransientError("the agent says that its provider is unavailable (exit 75)", wait=sent.resets_in)
     if done.unavailable or (sent.ended == "api_errors" and not sent.refused):

@@ -40,6 +40,18 @@ class Bell:
             self._changed.wait_for(lambda: self._rings != heard, seconds)
 
 
+class Proved:
+    """The models for which the agent was found able to work, asked once per worker (engine/agent_fault.py)."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.models: set[str] = set()
+
+    def forget(self) -> None:
+        with self.lock:
+            self.models.clear()
+
+
 def nothing(*_: object) -> None:
     """The default boundary: nobody looks."""
 
@@ -99,6 +111,7 @@ class Tools:
     window: int = 1
     """Stories tested on top of each other at once, at most."""
     bell: Bell = field(default_factory=Bell)
+    proved: Proved = field(default_factory=Proved)
     runner: EvidenceRunner | None = None
     upstreams: Needs = field(default_factory=NeedsNoOther)
     home: Path = Path()

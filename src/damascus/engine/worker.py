@@ -16,7 +16,7 @@ from datetime import timedelta
 from damascus.domain.errors import Fenced, Outdated, Stopping
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
-from damascus.engine import lifecycle
+from damascus.engine import agent_fault, lifecycle
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
 from damascus.engine.run import Run
@@ -85,6 +85,7 @@ class Worker:
     def run(self, tick: Callable[[], None]) -> None:
         """Work until idle or stopped. `tick` is called a few times a second (the progress display)."""
         self._register()
+        agent_fault.look_after_all([self.tools, *self.others.values()], anew=True)
         self._heartbeat.start()
         self.housekeeping.start()
         for scanner in self._scanners():

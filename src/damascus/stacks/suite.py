@@ -27,11 +27,12 @@ class Suite:
     found: bool = False
     others: tuple[str, ...] = ()
 
-    def told(self, main: str) -> str:
-        """For people."""
+    def told(self, main: str, *, on_main: bool = True) -> str:
+        """For people. `on_main`: the settings are there, and not in their folder only."""
         if not self.command:
             return NOTHING
-        origin = f"found from {main}'s files" if self.found else f"[test] command in damascus.toml on {main}"
+        where = f"on {main}" if on_main else "of your folder, which does not hold yet"
+        origin = f"found from {main}'s files" if self.found else f"[test] command in damascus.toml {where}"
         left_out = f"; the tests in {' and '.join(self.others)} are not part of it" if self.others else ""
         return f"`{self.command}` ({origin}{left_out})"
 

@@ -144,6 +144,7 @@ def close(db: Database, project: int, issue: Row, text: str) -> None:
     def work(c: Connection) -> None:
         c.execute(sql("close_issue"), {"issue": issue["id"], "answer": text})
         write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
+        c.execute(sql("wake_agent"), {"project": project})
 
     db.run(work)
 

@@ -14,7 +14,7 @@ SHOWN = 50
 READY_SHOWN = 5
 CHUNK = 2000
 MILESTONES = {"done": "DONE", "blocked": "BLOCKED", "cancelled": "TERMINATED"}
-PERSONS_WAITS = ("dirty", "hold")
+PERSONS_WAITS = ("dirty", "hold", "agent")
 OTHER_COUNTS = ("all", "done today", "questions")
 
 

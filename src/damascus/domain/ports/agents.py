@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -106,6 +106,8 @@ class AgentRun(BaseModel):
     resets_in: float | None = None
     """Seconds until the provider's rate limit ends, where it said so."""
     confinement: str = "unconfined"
+    broken: str = ""
+    """Why no agent can work before a person acts (a wrong key, model, gateway or program); then it is no attempt."""
 
 
 class WriteDecision(BaseModel):
@@ -187,3 +189,16 @@ class Agent(Protocol):
     @property
     def confinement(self) -> str: ...
     def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun: ...
+
+
+@runtime_checkable
+class Probed(Protocol):
+    """An agent that can be asked beforehand whether it could work at all."""
+
+    pings: bool
+    """It has a gateway that can be asked; else only its program is looked at."""
+
+    def fault(self, model: str, *, ping: bool) -> str:
+        """What is wrong with its program and, with `ping`, with address, key and model of its gateway: a sentence with
+        status, URL and model, and what to do. "" where nothing is known against it."""
+        ...

@@ -1,5 +1,5 @@
 """What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
-cascade, which runs tests, has its own."""
+cascade, which runs tests, and the look at a gateway, which may be silent, have their own."""
 
 import threading
 import time
@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from damascus.domain.errors import DamascusError, Stopping, TransientError
+from damascus.engine import agent_fault
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
@@ -37,7 +38,11 @@ class Housekeeping:
         ]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
         self._end = threading.Event()
-        lanes = {"housekeeping": self.services, "cascade": [("cascade", cascade.every, cascade.look)]}
+        lanes: dict[str, list[Service]] = {
+            "housekeeping": self.services,
+            "cascade": [("cascade", cascade.every, cascade.look)],
+            "agent": [("agent", 5.0, lambda: agent_fault.look_after_all(everyone))],
+        }
         self._threads = [
             threading.Thread(target=self._loop, args=(services,), name=name, daemon=True)
             for name, services in lanes.items()

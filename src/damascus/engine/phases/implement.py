@@ -5,7 +5,7 @@ Once it is done it never runs again: what it cost and what it made are in the jo
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.errors import TransientError
+from damascus.domain.errors import AgentBroken, TransientError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Outcome, Rejected
@@ -16,7 +16,7 @@ from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Verdict
-from damascus.engine import briefs, commits, endings, milestones
+from damascus.engine import agent_fault, briefs, commits, endings, milestones
 from damascus.engine.endings import Ending
 from damascus.engine.guards import disk_is_full
 from damascus.engine.phases.prepare import Prepared, save
@@ -58,9 +58,14 @@ def implement(run: Run, spec: Spec, prepared: Prepared) -> Made | Outcome:
     """The one agent step. Once it is done it never runs again. A commit to be judged, or what becomes of the story."""
     purse = purse_for(run, run.tools.read_config(prepared.base), "implement", IMPLEMENTER)
     try:
+        if run.result("implement", Made) is None:
+            agent_fault.refuse(run, purse)
         made = _made(run, spec, prepared, purse)
     except Refused as refused:
         return refused.outcome
+    except AgentBroken as err:
+        purse.give_up()
+        return agent_fault.stop(run, err, purse.config, IMPLEMENTER)
     except BaseException:
         purse.give_up()
         raise

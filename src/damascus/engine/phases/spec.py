@@ -3,7 +3,7 @@
 from pydantic import BaseModel
 
 from damascus.domain import recovery
-from damascus.domain.errors import UsageError
+from damascus.domain.errors import AgentBroken, UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
@@ -12,7 +12,7 @@ from damascus.domain.refined import changed_by_refiner, marked
 from damascus.domain.roles import REFINER
 from damascus.domain.spec import Spec, digest, parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine import briefs, endings
+from damascus.engine import agent_fault, briefs, endings
 from damascus.engine.endings import Ending
 from damascus.engine.phases.implement import end_leftovers
 from damascus.engine.run import Run
@@ -111,6 +111,7 @@ def _refined(run: Run, rough: Spec) -> Refined | Outcome:
     base = run.tools.forge.main_tip()
     purse = purse_for(run, run.tools.read_config(base), "refine", REFINER)
     try:
+        agent_fault.refuse(run, purse)
         return run.effect(
             "refine",
             Refined,
@@ -121,6 +122,9 @@ def _refined(run: Run, rough: Spec) -> Refined | Outcome:
         )
     except Refused as refused:
         return refused.outcome
+    except AgentBroken as err:
+        purse.give_up()
+        return agent_fault.stop(run, err, purse.config, REFINER)
     except BaseException:
         purse.give_up()
         raise

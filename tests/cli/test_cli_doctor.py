@@ -1,0 +1,128 @@
+"""doctor approves only what can work, alarms only where something is wrong, and shows why main is red."""
+
+import itertools
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agents.upstream import free_port
+from tests.cli.conftest import Cli
+from tests.cli.test_cli_setup import checks, fresh, git
+from tests.model_server import Fault, ModelServer
+from tests.yard import CONFIG, Yard
+
+__all__ = ["fresh"]
+
+PINGS = CONFIG.replace("ping = false", "ping = true")
+
+
+def a_program(yard: Yard) -> str:
+    """In codex' place: doctor only has to find it."""
+    program = yard.folder / "codex"
+    program.write_text("#!/bin/sh\necho codex 1\n")
+    program.chmod(0o755)
+    return f"kind = 'codex'\nbinary = '{program}'\n"
+
+
+def agent_of(yard: Yard, cli: Cli, gateway: str, config: str = PINGS) -> tuple[str, str]:
+    lines = f"[agent]\n{a_program(yard)}gateway = '{gateway}'\n"
+    yard.commit({"damascus.toml": config.replace("[agent]\n", lines)}, "settings")
+    return checks(cli)[1]["agent"]
+
+
+@pytest.mark.req("T1")
+def test_a_gateway_on_a_dead_port_fails(yard: Yard, cli: Cli) -> None:
+    url = f"http://127.0.0.1:{free_port()}"
+    state, says = agent_of(yard, cli, url)
+    assert state == "fail" and url in says and "can't be reached" in says and "minimax-m3" in says
+    assert agent_of(yard, cli, url, CONFIG)[0] == "ok", "it is not asked where [agent] ping is off"
+
+
+@pytest.mark.req("T1")
+def test_a_refused_key_or_model_fails_and_an_answer_is_ok(yard: Yard, cli: Cli) -> None:
+    with ModelServer() as server:
+        state, says = agent_of(yard, cli, server.url)
+        assert (state, server.url in says) == ("ok", True), says
+        assert len(server.requests) == 1, "fast and strong are one model"
+        server.faults = itertools.repeat(Fault(status=404, message="there is no such model"))
+        code, found = checks(cli)
+        assert code == 1 and found["agent"][0] == "fail"
+        for word in ("404", server.url, "minimax-m3", "there is no such model"):
+            assert word in found["agent"][1]
+
+
+def test_a_gate_that_is_red_on_main_fails_with_its_first_error(yard: Yard, cli: Cli) -> None:
+    gates = "[gates.commands]\nlint = \"echo begins; echo 'lint.py:3: error: tabs' >&2; exit 3\"\ntypes = 'true'\n"
+    yard.commit({"damascus.toml": CONFIG + gates}, "settings")
+    code, found = checks(cli, "--test")
+    assert code == 1 and found["gate lint"][0] == "fail" and found["gate types"][0] == "ok"
+    assert "lint.py:3: error: tabs" in found["gate lint"][1] and "No story can pass" in found["gate lint"][1]
+
+
+@pytest.mark.parametrize(
+    ("line", "setup"),
+    [
+        ("ModuleNotFoundError: No module named 'requests'", "pip install"),
+        ("Error: Cannot find module 'left-pad'", "npm ci"),
+        ("calc.go:4:2: no required module provides package example.com/x", "go mod download"),
+        ("error[E0463]: can't find crate for `serde`", "cargo fetch"),
+    ],
+)
+def test_a_missing_package_hints_at_the_set_up(line: str, setup: str, yard: Yard, cli: Cli) -> None:
+    yard.commit(
+        {"say.txt": f"first line\n{line}\n", "damascus.toml": CONFIG.replace('"none"', "'cat say.txt; false'")}, "s"
+    )
+    _, found = checks(cli, "--test")
+    state, says = found["tests"]
+    assert state == "fail" and line in says and "[workspace] setup" in says and setup in says
+
+
+def test_the_set_up_is_run_too(yard: Yard, cli: Cli) -> None:
+    yard.commit({"damascus.toml": CONFIG + '[workspace]\nsetup = "echo no such mirror >&2; exit 4"\n'}, "settings")
+    code, found = checks(cli, "--test")
+    assert code == 1 and found["set-up"][0] == "fail"
+    yard.commit({"damascus.toml": CONFIG + '[workspace]\nsetup = "touch made"\n[ci.jobs]\nx = "ls made"\n'}, "settings")
+    code, found = checks(cli, "--test")
+    assert (code, found["set-up"][0], found["ci x"][0]) == (0, "ok", "ok")
+
+
+def test_a_forge_that_was_stopped_fails(yard: Yard, cli: Cli) -> None:
+    forge = f"[forge]\nkind = 'gitea'\nurl = 'http://127.0.0.1:{free_port()}/ada/calc'\n"
+    yard.commit({"damascus.toml": CONFIG + forge}, "settings")
+    (yard.folder / "home/forge").mkdir(parents=True)
+    (yard.folder / "home/forge/token").write_text("dummy\n")
+    _, found = checks(cli)
+    assert found["forge"][0] == "fail" and "damascus forge try" in found["forge"][1]
+
+
+def test_settings_off_main_are_never_said_to_be_on_main(fresh: Path, command: Cli) -> None:
+    command("init", "--yes")
+    _, found = checks(command)
+    assert found["settings"][0] == "fail"
+    assert "on main" not in found["suite"][1] and "your folder" in found["suite"][1]
+
+
+@pytest.mark.req("F14")
+def test_the_repository_of_the_first_steps_has_nothing_to_note_but_the_agent(
+    fresh: Path, command: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    git("rm", "-rq", "tests")
+    git("commit", "-qm", "no tests yet")
+    command("init", "--yes", "--commit")
+    _, found = checks(command, "--test")
+    noted = {name: told for name, told in found.items() if told[0] != "ok" and name != "sandbox"}
+    assert set(noted) == {"agent"}, noted
+
+
+def test_a_python_of_our_own_is_noted_where_tests_would_use_it(
+    fresh: Path, command: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command("init", "--yes", "--commit")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    _, found = checks(command)
+    assert found["python"][0] == "warn" and "Damascus' own" in found["python"][1]
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert "python" not in checks(command)[1]
