@@ -210,7 +210,8 @@ def test_check_tells_every_error_of_every_file_and_queues_nothing(yard: Yard, cl
     ran = cli("add", "--check", "specs/a.md", "./specs//b.md", "specs/c.md", "specs/d.md", "specs/none.md")
     assert (ran.code, everything(yard)) == (2, before)
     wanted = [
-        'specs/a.md, line 3: the front matter is not valid YAML: mapping values are not allowed here. Put it in quotes: title: "fix: a colon"',
+        "specs/a.md, line 3: the front matter is not valid YAML: mapping values are not allowed here. "
+        "Put it in quotes: title: \"fix: a colon\"",
         "specs/b.md: scope '/etc' is not relative",
         "specs/b.md: priority is 9",
         "specs/b.md depends on S-9",

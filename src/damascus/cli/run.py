@@ -36,7 +36,7 @@ def run(
 ) -> int:
     """Work the queue of this project until Ctrl-C (once: stop agents and save their work; twice: at once).
 
-    Exit 0 when every story is done, 1 when one is blocked.
+    Exit 0 when every story is done, 1 when one is blocked or waits for a file of yours.
 
     \b
     Example:  damascus run --until-idle --agent command --agent-command ./my-agent
@@ -151,12 +151,15 @@ def ended(app: "App", project: "Project", worker: "Worker") -> int:
     say(f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else "."))
     if missing:
         say(f"! {claims.told(missing, project.row.main_branch)}.")
-    next_step("damascus inbox" if blocked or missing else "damascus status --all")
+    held = app.database.all("held_landings", project=project.row.id)
+    for row in held:
+        say(f"! {row['story_id']} is proved and can't land: {row['wait_key'] or 'your folder'} is in the way.")
+    next_step("damascus inbox" if blocked or missing or held else "damascus status --all")
     if worker.stop_requests:
         return 130
     if worker.outdated:
         raise DamascusError(worker.outdated)
-    return 1 if blocked or missing else 0
+    return 1 if blocked or missing or held else 0
 
 
 def _looked_at_main(app: "App", project: "Project", worker: "Worker") -> dict[str, str]:

@@ -57,6 +57,9 @@ class Wait:
     message: str = ""
     version: int | None = None
     """Of the merge queue, as it was looked at: if it has changed since, there is nothing to wait for."""
+    question: str = ""
+    """Only a person can end it: asked in the inbox, while the story keeps its place and is looked at again."""
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,7 @@ def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
         not_before=wake,
         keep_place=outcome.kind in IN_LINE,
         facts={"queue_version": outcome.version},
+        question=Question(outcome.question, outcome.options) if outcome.question else None,
     )
 
 
