@@ -71,14 +71,18 @@ class Project:
 class App:
     """Everything is opened when first asked for, so that a command pays only for what it uses."""
 
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str] | None = None, start: Path | None = None) -> None:
         self.environ = dict(os.environ if environ is None else environ)
+        self.start = start
+        """The folder that a command is given in: what its repository's git config names is its data folder."""
 
     @cached_property
     def home(self) -> Path:
+        from damascus.repositories import known_home
         from damascus.store.embedded import default_home
 
-        return default_home(self.environ)
+        known = known_home(self.start, self.environ) if self.start is not None else None
+        return known or default_home(self.environ)
 
     @cached_property
     def server(self) -> "EmbeddedServer | None":

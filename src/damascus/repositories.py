@@ -1,5 +1,6 @@
 """The repositories of a project on this host: where each lies, what their mains say of each other, which are worked."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,30 @@ PLACE = "repository"
 def remember_place(folder: Path, top: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / PLACE).write_text(f"{top}\n", "utf-8")
+
+
+def known_home(start: Path, environ: Mapping[str, str]) -> Path | None:
+    """The data folder that the git config of this folder's repository names. DAMASCUS_HOME wins; None: nothing does."""
+    if environ.get("DAMASCUS_HOME"):
+        return None
+    from damascus.git.repository import Repository
+
+    try:
+        repository = Repository.discover(start)
+    except DamascusError:
+        return None
+    named = repository.data_folder()
+    if named is None:
+        return None
+    elsewhere = f"Set DAMASCUS_HOME to where it is, or begin anew: {repository.forget_command} && damascus init"
+    if not named.is_dir():
+        raise DamascusError(f"the data folder of {repository.top} is {named}, which is not there. {elsewhere}")
+    if not environ.get("DAMASCUS_DATABASE_URL") and not (named / "postgres").is_dir():
+        raise DamascusError(
+            f"the data folder of {repository.top} is {named}, and its database is not in it. Set DAMASCUS_DATABASE_URL "
+            f"to the database that you used. {elsewhere}"
+        )
+    return named
 
 
 def _places(folder: Path, known: str) -> list[Path]:

@@ -166,3 +166,134 @@ def test_a_link_in_the_acceptance_folder_is_refused(yard: Yard, cli: Cli) -> Non
     ran = cli("add", spec_file(yard, "S-1", acceptance="hidden"))
     assert ran.code == 2
     assert "link in the acceptance folder hidden is not a regular file" in ran.error
+
+
+# ── warnings, --check, unchanged files ────────────────────────────────────────────────────────────────
+
+
+def test_a_scope_whose_folder_is_not_on_main_is_warned_of_and_queued(yard: Yard, cli: Cli) -> None:
+    ran = cli("add", spec_file(yard, "S-1", scope=["srv/io/*.py", "calc.py", "tests/test_one.py"]))
+    assert ran.code == 0 and yard.item("S-1")["phase"] == "build"
+    assert "warning: specs/S-1.md: main has no folder srv/io (scope srv/io/*.py)." in ran.error
+    assert ran.error.count("warning:") == 1
+    assert "warning" not in cli("add", spec_file(yard, "S-2")).err
+
+
+@pytest.mark.parametrize(
+    ("scope", "parts", "warned"),
+    [
+        (["calc.py"], {}, True),
+        (["calc.py", "tests/"], {}, False),
+        (["calc.py", "tests/test_*.py"], {}, False),
+        (["calc.py"], {"kind": "docs"}, False),
+        (["lib.rs"], {}, False),
+    ],
+)
+def test_a_feature_without_a_path_for_its_test_is_warned_of(
+    scope: list[str], parts: dict[str, str], warned: bool, yard: Yard, cli: Cli
+) -> None:
+    ran = cli("add", spec_file(yard, "S-1", scope=scope, command="true", **parts))
+    assert ran.code == 0
+    assert ("no path of its scope is a test's" in ran.error) == warned
+
+
+def test_check_tells_every_error_of_every_file_and_queues_nothing(yard: Yard, cli: Cli) -> None:
+    yard.write(
+        {
+            "specs/a.md": "---\nstory: S-1\ntitle: fix: a colon\n---\n",
+            "specs/b.md": story("S-2", scope=["/etc"], priority=9, depends_on=["S-9"]),
+            "specs/c.md": story("S-3", acceptance="nowhere"),
+            "specs/d.md": story("s-3"),
+        }
+    )
+    before = everything(yard)
+    ran = cli("add", "--check", "specs/a.md", "./specs//b.md", "specs/c.md", "specs/d.md", "specs/none.md")
+    assert (ran.code, everything(yard)) == (2, before)
+    wanted = [
+        "specs/a.md, line 3: the front matter is not valid YAML: mapping values are not allowed here. "
+        "Put it in quotes: title: \"fix: a colon\"",
+        "specs/b.md: scope '/etc' is not relative",
+        "specs/b.md: priority is 9",
+        "specs/b.md depends on S-9",
+        "specs/c.md: the acceptance folder nowhere does not exist",
+        "specs/c.md and specs/d.md both describe the story s-3",
+        "specs/none.md does not exist",
+    ]  # fmt: skip
+    assert [text for text in wanted if text not in ran.error] == []
+    assert ran.err.count("error: ") == len(wanted) and "Nothing was queued" not in ran.err
+    assert "5 files looked at, 7 errors. Nothing was queued." in ran.out
+
+
+def test_check_of_good_files_is_0_and_queues_nothing(yard: Yard, cli: Cli) -> None:
+    before = everything(yard)
+    ran = cli("add", "--check", spec_file(yard, "S-1"), spec_file(yard, "S-2", depends_on=["S-1"]))
+    assert (ran.code, everything(yard)) == (0, before), ran.err
+    assert "2 files looked at, 0 errors" in ran.out
+    circle = cli("add", "--check", spec_file(yard, "A", depends_on=["B"]), spec_file(yard, "B", depends_on=["A"]))
+    assert circle.code == 2 and "A → B → A" in circle.error
+
+
+def test_check_needs_no_project(yard: Yard, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    yard.git("config", "--remove-section", "damascus")
+    monkeypatch.setenv("DAMASCUS_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+    ran = cli("add", "--check", spec_file(yard, "S-1", depends_on=["S-0"]))
+    assert ran.code == 0, ran.err
+    assert "no queue of this repository here" in ran.out
+
+
+def test_what_is_unchanged_is_skipped_and_named(yard: Yard, cli: Cli) -> None:
+    first = spec_file(yard, "S-1")
+    assert cli("add", first).code == 0
+    again = cli("add", first, spec_file(yard, "S-2", depends_on=["S-1"]))
+    assert again.code == 0, again.err
+    assert "S-2  Story S-2: queued" in again.out and "1 story is unchanged and skipped: S-1" in again.out
+    assert len(yard.events("S-1")) == 1
+    before = everything(yard)
+    only = cli("add", first)
+    assert (only.code, everything(yard)) == (0, before)
+    assert "unchanged and skipped: S-1" in only.out and "damascus status" in only.out
+
+
+def test_an_acceptance_folder_that_changed_is_a_change(yard: Yard, cli: Cli) -> None:
+    yard.write({"specs/hidden/test_it.py": "def test_REQ_001(): pass\n"})
+    file = spec_file(yard, "S-1", acceptance="hidden")
+    assert cli("add", file).code == 0
+    assert "unchanged" in cli("add", file).out
+    yard.write({"specs/hidden/test_it.py": "def test_REQ_001(): assert 1\n"})
+    ran = cli("add", file)
+    assert ran.code == 2 and "is in the queue already (phase build), with another spec" in ran.error
+
+
+def test_a_cancelled_story_comes_back_only_if_it_is_named_alone(yard: Yard, cli: Cli) -> None:
+    file = spec_file(yard, "S-1")
+    assert cli("add", file).code == 0 and cli("cancel", "S-1").code == 0
+    several = cli("add", file, spec_file(yard, "S-2"))
+    assert several.code == 0 and "unchanged and cancelled" in several.out
+    assert yard.item("S-1")["phase"] == "cancelled"
+    assert "replaced" in cli("add", file).out
+    assert yard.item("S-1")["phase"] == "build"
+
+
+@pytest.mark.parametrize("second", ["specs/S-1.md", "./specs/S-1.md", "specs/../specs/S-1.md"])
+def test_a_file_named_twice_is_refused(second: str, yard: Yard, cli: Cli) -> None:
+    first, before = spec_file(yard, "S-1"), everything(yard)
+    ran = cli("add", first, second)
+    assert (ran.code, everything(yard)) == (2, before)
+    assert "specs/S-1.md is named twice. Name it once. Nothing was queued." in ran.error
+
+
+def test_ids_that_differ_in_case_only_are_refused(yard: Yard, cli: Cli) -> None:
+    yard.write({"a.md": story("S-1"), "b.md": story("s-1", scope=["x.py"], command="true")})
+    before = everything(yard)
+    ran = cli("add", "a.md", "b.md")
+    assert (ran.code, everything(yard)) == (2, before)
+    assert "both describe the story" in ran.error
+
+
+def test_messages_name_files_as_they_were_typed(yard: Yard, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    yard.commit({"specs/kept.md": "kept so that specs is a folder of main\n"}, "a folder")
+    yard.write({"specs/a.md": story("S-1"), "specs/b.md": story("S-1"), "specs/c.md": story("S-3", scope=["specs"])})
+    monkeypatch.chdir(yard.repo / "specs")
+    assert "a.md and b.md both describe" in cli("add", "./a.md", "b.md").error
+    said = cli("add", "../specs/c.md").error
+    assert "../specs/c.md: scope 'specs/' covers ../specs/c.md," in said

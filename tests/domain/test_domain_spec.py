@@ -1,12 +1,15 @@
 """The spec format: what is read from it, and that each bad spec is one clear sentence."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from damascus.domain.errors import UsageError
 from damascus.domain.ids import story_id
-from damascus.domain.spec import parse_spec
+from damascus.domain.spec import HEADINGS, Spec, parse_spec, read_spec
 from damascus.domain.verdict import Kind
 
 FRONT = "story: S-1\ntitle: Say hello\nscope: [a.py, tests/]\n"
@@ -157,3 +160,60 @@ def test_no_front_matter_makes_the_parser_fall_over(text: str) -> None:
         parse_spec(f"---\n{text}\n---\n".encode(), rough=True)
     except UsageError as err:
         assert str(err)
+
+
+# ── everything that is wrong, at once ─────────────────────────────────────────────────────────────────
+
+
+def test_all_that_is_wrong_with_a_spec_is_told_at_once() -> None:
+    front = "story: ../x\nscope: [/etc, a.py, ../b]\npriority: 9\nkind: fix\ncolour: red\ndepends_on: [a/b]\n"
+    read, said = read_spec(spec(front, "## Requirements\n- REQ-001: a\n- REQ-001: b\n"), "s.md")
+    assert read is not None
+    wanted = ["'colour'", "'../x' is not", "no title", "'/etc'", "'../b'", "REQ-001 twice", "'a/b' is not", "priority",
+              "kind is", '"## TDD Plan"', '"## Test Command"']  # fmt: skip
+    assert [word for word in wanted if not any(word in text for text in said)] == []
+    assert len(said) == len(wanted) and all("s.md" in text for text in said)
+
+
+def test_what_can_not_be_read_is_not_told_as_missing_too() -> None:
+    _, said = read_spec(spec("story: S-1\ntitle: x\nscope: [/etc]\n", NO_COMMAND + "## Test Command\npytest\n"), "s.md")
+    assert len(said) == 2 and "has no" not in "".join(said)
+
+
+@pytest.mark.parametrize("heading", ["Test Command", "TDD Plan", "Requirements", "test  command"])
+def test_a_heading_that_is_there_twice_is_refused(heading: str) -> None:
+    said = refusal(spec(body=BODY + f"\n## {heading}\n```sh\ntrue\n```\n"))
+    assert "is there twice. Keep one of them" in said
+    read_inside_a_fence = BODY.replace("Tests first.", f"Tests first.\n```\n## {heading}\n```")
+    assert parse_spec(spec(body=read_inside_a_fence)).test_command == "pytest -q tests"
+
+
+@pytest.mark.parametrize(
+    ("title", "quoted"),
+    [
+        ("fix: a colon", 'title: "fix: a colon"'),
+        ("say: \"hi\"", 'title: "say: \\"hi\\""'),
+        ("@all must know", 'title: "@all must know"'),
+        ("*bold* words", 'title: "*bold* words"'),
+        ("2001-99-99", 'title: "2001-99-99"'),
+    ],
+)
+def test_front_matter_that_is_not_yaml_names_the_line_and_the_quotes(title: str, quoted: str) -> None:
+    said = refusal(spec(f"story: S-1\ntitle: {title}\nscope: [a]\n"))
+    assert said.startswith("s.md, line 3: the front matter is not valid YAML")
+    assert f"Put it in quotes: {quoted}" in said
+    assert parse_spec(spec(f"story: S-1\n{quoted}\nscope: [a]\n")).title == title
+
+
+def test_other_yaml_errors_name_their_line_and_promise_no_cure() -> None:
+    said = refusal(b"---\nstory: S-1\n\ttitle: x\n---\n")
+    assert "line 3" in said and "quotes" not in said
+
+
+def test_every_mandatory_key_and_heading_is_in_the_table_of_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs/spec.md").read_text()
+    musts = re.findall(r"^\| `([^`]+)` \| yes \|", page, re.MULTILINE)
+    told = {word.removeprefix("## ") for word in musts}
+    empty = Spec(story_id("S-1"), "x", None)
+    assert told == {"story", "title", *(what.strip('"').removeprefix("## ") for what in empty.missing())}
+    assert [heading for heading in HEADINGS if f"| `## {heading}` |" not in page] == []

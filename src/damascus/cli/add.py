@@ -1,21 +1,18 @@
 """damascus add: stories enter the queue, all of a command or none."""
 
-from pathlib import Path
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from damascus.cli.opened import opened
-from damascus.cli.say import next_step, say
+from damascus.cli.say import columns, message_text, next_step, say
 
 if TYPE_CHECKING:
-    from damascus.app import Project
-    from damascus.domain.scope import Scope
-    from damascus.domain.spec import Spec
-    from damascus.store.queueing import NewStory
-
-NOTHING = "Nothing was queued."
-SPEC_LIMIT = 1_000_000
+    from damascus.cli.spec_files import Ground
+    from damascus.store.db import Database
+    from damascus.store.projects import ProjectRow
+    from damascus.store.queueing import Queued
 
 
 def add(
@@ -23,86 +20,98 @@ def add(
     rough: Annotated[
         bool, typer.Option("--rough", help="Needs only story and title; the rest is asked for in phase spec.")
     ] = False,
-) -> None:
-    """Queue stories from spec files, all or none. A blocked or cancelled story's id replaces its spec.
+    check: Annotated[
+        bool, typer.Option("--check", help="Only look through the files, and tell all that is wrong. Queues nothing.")
+    ] = False,
+) -> int:
+    """Queue stories from spec files, all or none. What is unchanged is skipped.
+
+    A blocked or cancelled story's id replaces its spec; among several files only if its file has changed.
 
     \b
     Example:  damascus add specs/S-21.md specs/S-22.md
+              damascus add --check specs/*.md
     """
+    from damascus.cli.spec_files import Ground, refuse_named_twice, story_of, warnings
     from damascus.store import queueing
 
+    if check:
+        return _check(specs, rough)
     db, project = opened()
-    stories = [_story(project, name, rough) for name in specs]
+    refuse_named_twice(specs)
+    ground = Ground.of(project)
+    stories = [story_of(ground, name, rough=rough) for name in specs]
     config = project.config
-    queued = queueing.add(db, project.row, stories, config.project.branch_prefix, config.limits.budget_cycles)
-    titles = {str(story.spec.story): story.spec.title for story in stories}
+    prefix, budget = config.project.branch_prefix, config.limits.budget_cycles
+    queued = queueing.add(db, project.row, stories, prefix, budget, keep_unchanged=len(specs) > 1)
+    new = {one.story_id for one in queued if not one.unchanged}
+    _tell("warning", warnings(ground, [story for story in stories if story.spec.story in new]))
+    _say_queued(queued, {str(story.spec.story): story.spec.title for story in stories})
+    next_step("damascus run" if new else "damascus status")
+    return 0
+
+
+def _say_queued(queued: "list[Queued]", titles: dict[str, str]) -> None:
+    from damascus.cli.words import listed, plural
+
+    skipped = [one for one in queued if one.unchanged]
     for one in queued:
-        say(f"{one.story_id}  {titles[one.story_id]}: {'replaced' if one.replaced else 'queued'}, phase {one.phase}")
-    next_step("damascus run")
+        if not one.unchanged:
+            became = "replaced" if one.replaced else "queued"
+            say(f"{one.story_id}  {titles[one.story_id]}: {became}, phase {one.phase}")
+    ended = [one for one in skipped if one.phase in ("blocked", "cancelled")]
+    for one in ended:
+        cure = f"damascus retry {one.story_id}" if one.phase == "blocked" else "add its file alone to queue it again"
+        say(f"{one.story_id}  {titles[one.story_id]}: unchanged and {one.phase}, so it stays that: {cure}")
+    rest = [one.story_id for one in skipped if one not in ended]
+    if rest:
+        say(f"{plural(len(rest), 'story is', 'stories are')} unchanged and skipped: {listed(rest, 10)}")
 
 
-def _story(project: "Project", name: str, rough: bool) -> "NewStory":
-    from dataclasses import replace
-
-    from damascus.cli.held_out import packed
-    from damascus.domain.spec import parse_spec
-    from damascus.store.queueing import NewStory
-
-    raw = _read(name)
-    spec = parse_spec(raw, name, rough=rough)
-    path = _place(project, Path(name))
-    if spec.scope is not None:
-        spec = replace(spec, scope=_checked_scope(project, spec, name, path))
-    acceptance = packed(project, Path(name), spec.acceptance) if spec.acceptance else None
-    return NewStory(spec, raw, path, acceptance, rough)
+def _tell(kind: str, texts: list[str]) -> None:
+    for text in texts:
+        print(message_text(kind, text, columns(sys.stderr) - 1), file=sys.stderr)
 
 
-def _read(name: str) -> bytes:
-    from damascus.domain.errors import UsageError
-
-    path = Path(name)
-    try:
-        if path.is_dir():
-            raise UsageError(f"{name} is a folder. Name the spec files in it: damascus add {name}/*.md. {NOTHING}")
-        with path.open("rb") as file:
-            raw = file.read(SPEC_LIMIT + 1)
-    except FileNotFoundError:
-        raise UsageError(f"{name} does not exist. Check the name. {NOTHING}") from None
-    except (OSError, ValueError) as err:
-        raise UsageError(f"{name} can't be read: {getattr(err, 'strerror', None) or err}. {NOTHING}") from None
-    if len(raw) > SPEC_LIMIT:
-        raise UsageError(f"{name} is larger than {SPEC_LIMIT // 1_000_000} MB, which no spec is. {NOTHING}")
-    return raw
+# ── --check ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(project: "Project", path: Path) -> str:
-    """Relative to the repository where it lies inside it, else absolute."""
-    whole = path.resolve()
-    top = project.repository.top.resolve()
-    return whole.relative_to(top).as_posix() if whole.is_relative_to(top) else str(whole)
+def _check(specs: list[str], rough: bool) -> int:
+    """Everything that is wrong with every file. Nothing is written, and without a project there is no queue to ask."""
+    from damascus.cli.spec_files import NOTHING, examined, named_twice, warnings
+    from damascus.cli.words import plural
+    from damascus.store import queueing
+
+    ground, queue = _ground()
+    looked = [examined(ground, name, rough=rough) for name in dict.fromkeys(specs)]
+    stories = [story for story, _ in looked if story is not None]
+    errors = [*named_twice(specs), *(text for _, problems in looked for text in problems)]
+    known = queueing.named(*queue, stories) if queue else None
+    errors += queueing.problems(stories, known)
+    _tell("warning", warnings(ground, stories))
+    _tell("error", [_without(text, NOTHING) for text in errors])
+    if queue is None:
+        say("There is no queue of this repository here, so ids and dependencies were compared with these files only.")
+    say(f"{plural(len(looked), 'file')} looked at, {plural(len(errors), 'error')}. {NOTHING}")
+    next_step("correct them, then damascus add" if errors else "damascus add")
+    return 2 if errors else 0
 
 
-def _checked_scope(project: "Project", spec: "Spec", name: str, path: str) -> "Scope":
-    """A folder of main that was written without its slash is a folder; the spec itself is nobody's to write."""
-    from damascus.domain.errors import UsageError
-    from damascus.domain.scope import parse_scope
-
-    assert spec.scope is not None
-    patterns = list(spec.scope.patterns)
-    folders = _folders_on_main(project, patterns)
-    try:
-        return parse_scope([f"{p}/" if p in folders else p for p in patterns], protected=(path,))
-    except UsageError as err:
-        raise UsageError(f"{name}: {err} {NOTHING}") from None
+def _without(text: str, words: str) -> str:
+    return text.replace(f" {words}", "")
 
 
-def _folders_on_main(project: "Project", patterns: list[str]) -> set[str]:
-    from damascus.domain.scope import GLOB_CHARS
+def _ground() -> "tuple[Ground, tuple[Database, ProjectRow] | None]":
+    import os
+    from pathlib import Path
 
-    plain = [p for p in patterns if not p.endswith("/") and not GLOB_CHARS.search(p)]
-    if not plain:
-        return set()
-    tip = project.repository.tip(project.row.main_branch)
-    asked = "".join(f"{tip}:{pattern}\n" for pattern in plain)
-    told = project.repository.git.out("cat-file", "--batch-check=%(objecttype)", data=asked.encode())
-    return {p for p, kind in zip(plain, told.splitlines(), strict=True) if kind == "tree"}
+    from damascus.cli.spec_files import Ground
+    from damascus.git.repository import Repository
+    from damascus.settings import read_settings
+
+    repository = Repository.discover(Path.cwd())
+    if repository.identity()[0] is None:
+        settings = read_settings(repository, os.environ)
+        return Ground(repository, settings.main, settings.config), None
+    db, project = opened()
+    return Ground.of(project), (db, project.row)

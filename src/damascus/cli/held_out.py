@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from damascus.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    from damascus.app import Project
+    from damascus.cli.spec_files import Ground
 
 LIMIT = 10_000_000
 NOTHING = "Nothing was queued. (docs/spec.md)"
 
 
-def packed(project: "Project", spec_file: Path, named: str) -> bytes:
+def packed(ground: "Ground", spec_file: Path, named: str) -> bytes:
     """The folder as tar bytes that depend on its content alone."""
     folder = (spec_file.parent / named).resolve()
     if not folder.is_dir():
         raise UsageError(f"{spec_file}: the acceptance folder {named} does not exist (looked at {folder}). {NOTHING}")
-    _refuse_seen(project, spec_file, folder, named)
+    _refuse_seen(ground, spec_file, folder, named)
     files = sorted(_files(folder, spec_file, named))
     if not files:
         raise UsageError(f"{spec_file}: the acceptance folder {named} has no files. {NOTHING}")
@@ -33,24 +33,24 @@ def packed(project: "Project", spec_file: Path, named: str) -> bytes:
     return _tar(files)
 
 
-def _refuse_seen(project: "Project", spec_file: Path, folder: Path, named: str) -> None:
+def _refuse_seen(ground: "Ground", spec_file: Path, folder: Path, named: str) -> None:
     """What is tracked, or lies where agents work, is no secret from them."""
-    if folder.is_relative_to(project.worktrees.resolve()):
+    if ground.worktrees and folder.is_relative_to(ground.worktrees.resolve()):
         raise UsageError(f"{spec_file}: the acceptance folder {named} lies in a workspace of an agent. {NOTHING}")
-    top = project.repository.top.resolve()
+    top = ground.repository.top.resolve()
     if folder == top or top.is_relative_to(folder):
         raise UsageError(f"{spec_file}: the acceptance folder {named} holds the whole repository. {NOTHING}")
-    if folder.is_relative_to(top) and _tracked(project, folder.relative_to(top).as_posix()):
+    if folder.is_relative_to(top) and _tracked(ground, folder.relative_to(top).as_posix()):
         raise UsageError(
             f"{spec_file}: the acceptance folder {named} is tracked in the repository, so agents would see it. Keep it "
             f"outside, or take it out (git rm -r --cached) and add it to .gitignore. {NOTHING}"
         )
 
 
-def _tracked(project: "Project", path: str) -> bool:
-    git, main = project.repository.git, project.row.main_branch
+def _tracked(ground: "Ground", path: str) -> bool:
+    git, main = ground.repository.git, ground.main
     on_main = git.run("ls-tree", "-r", "--name-only", f"refs/heads/{main}", "--", f"{path}/").raw
-    staged = git.run("ls-files", "-z", "--", f":(literal){path}", work_tree=project.repository.top, check=False).raw
+    staged = git.run("ls-files", "-z", "--", f":(literal){path}", work_tree=ground.repository.top, check=False).raw
     return bool(on_main or staged)
 
 

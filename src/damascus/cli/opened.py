@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def open_app() -> "App":
     from damascus.app import App
 
-    return App()
+    return App(start=Path.cwd())
 
 
 def open_project(app: "App") -> "Project":

@@ -14,7 +14,8 @@ Doing = Callable[[Database, Project, Row, Chosen], Said]
 
 def about_story(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
-    return DOES.get(choice.id, _words)(db, project, issue, choice)
+    otherwise = _land_now if recovery.LAND_NOW in issue["options"] else _words  # it waits: there is no agent to tell
+    return DOES.get(choice.id, otherwise)(db, project, issue, choice)
 
 
 def _goes_on(story: str) -> str:
@@ -87,6 +88,12 @@ def _new_run(db: Database, project: Project, issue: Row, choice: Chosen, words: 
     return f"{story} goes on in phase {acted.phase}: {told}", _goes_on(story)
 
 
+def _land_now(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
+    story = issue["story_id"]
+    people.land_now(db, project.row.id, issue, choice.told)
+    return f"{story} is landed as soon as nothing is in its way; if something is, you are asked again.", _goes_on(story)
+
+
 def _hand_over(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
     story, who = issue["story_id"], choice.words or "a person"
     people.hand_over(db, project.row.id, issue, who)
@@ -115,6 +122,7 @@ DOES: dict[str, Doing] = {
     "look_again": _where_it_was,
     "accept_tests": _where_it_was,
     "keep_tests": _where_it_was,
+    "land_now": _land_now,
     "meant_so": _close,
     "fix_permission": _allowed,
     "respawn": _respawn,

@@ -40,7 +40,7 @@ def run(
 ) -> int:
     """Work the queue of this project until Ctrl-C (once: stop agents and save their work; twice: at once).
 
-    Exit 0 when every story is done, 1 when one is blocked.
+    Exit 0 when every story is done, 1 when one is blocked or waits for a file of yours.
 
     \b
     Example:  damascus run --until-idle --agent command --agent-command ./my-agent
@@ -179,17 +179,22 @@ def ended(app: "App", project: "Project", worker: "Worker", began: datetime) -> 
     asked = app.database.one("agent_asked", project=project.row.id)
     if asked:
         say(wrapped(f"! no agent can work: {asked['about']['fault']}"))
+    held = app.database.all("held_landings", project=project.row.id)
+    for row in held:
+        way = row["wait_key"] or "your folder"
+        say(wrapped(f"! {row['story_id']} is proved and can't land: {way} is in the way."))
     for line in summary(app, project, began):
         say(wrapped(line, "  "))
+    needs_you = bool(blocked or missing or asked or held)
     if worker.stop_requests and any(counts.get(phase) for phase in ACTIVE):
         next_step("damascus run")
     else:
-        next_step("damascus inbox" if blocked or missing or asked else "damascus status --all")
+        next_step("damascus inbox" if needs_you else "damascus status --all")
     if worker.stop_requests:
         return 130
     if worker.outdated:
         raise DamascusError(worker.outdated)
-    return 1 if blocked or missing or asked else 0
+    return 1 if needs_you else 0
 
 
 def _looked_at_main(app: "App", project: "Project", worker: "Worker") -> dict[str, str]:

@@ -61,14 +61,18 @@ def columns(stream: TextIO | None = None) -> int:
 
 
 def error_text(message: str, width: int) -> str:
-    """`error: …`, wrapped, further lines indented by 7; lines that the message broke itself are kept."""
+    return message_text("error", message, width)
+
+
+def message_text(kind: str, message: str, width: int) -> str:
+    """`error: …`, wrapped, further lines indented below it; lines that the message broke itself are kept."""
     import textwrap
 
-    indent = " " * 7
+    indent = " " * (len(kind) + 2)
     lines = []
     for n, line in enumerate(plain(message).split("\n")):
         body = line.strip() if n else line
-        first = "error: " if n == 0 else indent
+        first = f"{kind}: " if n == 0 else indent
         wrapped = textwrap.wrap(
             body, width, initial_indent=first, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )

@@ -59,6 +59,9 @@ class Wait:
     """Of the merge queue, as it was looked at: if it has changed since, there is nothing to wait for."""
     anew: bool = False
     """It goes on in a new run, by the rules that main has then."""
+    question: str = ""
+    """Only a person can end it: asked in the inbox, while the story keeps its place and is looked at again."""
+    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

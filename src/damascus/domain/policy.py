@@ -258,6 +258,7 @@ def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
         keep_place=outcome.kind in IN_LINE,
         new_run=outcome.anew,
         facts={"queue_version": outcome.version},
+        question=Question(outcome.question, outcome.options) if outcome.question else None,
     )
 
 

@@ -19,6 +19,8 @@ RETRY = "retry"
 CANCEL = "cancel the story"
 LOOK_AGAIN = "look at CI again"
 """The same run goes on: no agent is sent, nothing is charged."""
+LAND_NOW = "it is out of the way: land the story"
+"""A file of the person's held a landing. By this option such a question is known: it closes by itself as well."""
 USE_SPEC = "use it"
 """The refined spec becomes the story's, exactly as the question shows it."""
 ACCEPT_TESTS = "accept the changed tests"
@@ -51,6 +53,7 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ("cancel", re.escape(CANCEL), "the story ends; what an agent wrote is kept"),
     ("edit_spec", re.escape(EDIT_SPEC), "it stays blocked until you add its corrected spec"),
     ("look_again", re.escape(LOOK_AGAIN), "no agent is sent, nothing is charged: CI is looked at again"),
+    ("land_now", re.escape(LAND_NOW), "landing is tried at once; it also goes on by itself"),
     ("use_spec", re.escape(USE_SPEC), "the spec that is shown becomes the story's, word for word"),
     ("accept_tests", re.escape(ACCEPT_TESTS), "the new wording of the tests holds; the run goes on where it is"),
     ("keep_tests", re.escape(KEEP_TESTS), "the old tests hold; the agent is told so"),

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from damascus.domain.spec import Spec, decode, parse_spec, section, split, without_fenced_headings
+from damascus.domain.errors import UsageError
+from damascus.domain.spec import HEADING_TWICE, Spec, decode, read_spec, section, split, without_fenced_headings
 
 FILLS = ("scope", "complexity", "domain")
 """The keys that a refiner may set where a person did not. Every other key is a person's alone: kind, may_remove,
@@ -47,7 +48,11 @@ class _Read:
     def __init__(self, raw: bytes) -> None:
         self.text = decode(raw, "the spec")
         self.front, self.body = split(self.text, "the spec")
-        self.spec: Spec = parse_spec(raw, "the spec", rough=True)
+        spec, problems = read_spec(raw, "the spec", rough=True)
+        worse = [text for text in problems if not HEADING_TWICE.search(text)]  # told by _sections, of every heading
+        if spec is None or worse:
+            raise UsageError((worse or problems)[0])
+        self.spec: Spec = spec
         self.headings = [(m[1], " ".join(m[2].split())) for m in HEADING.finditer(without_fenced_headings(self.body))]
 
     @property

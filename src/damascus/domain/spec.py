@@ -3,9 +3,10 @@
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from damascus.domain.errors import UsageError
 from damascus.domain.ids import StoryId, story_id
@@ -23,7 +24,14 @@ REQUIREMENT = re.compile(
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
 LARGEST_SPEC = 1_000_000
 LARGEST_FRONT = 64_000
+HEADINGS = ("Requirements", "TDD Plan", "Test Command")
+HEADING_TWICE = re.compile(r'"## [^"\n]{1,40}" is there (?:twice|\d{1,9} times)')
+ONE_LINE = re.compile(r"\s*(?:-\s+)?([A-Za-z_]+):\s+(\S.*?)\s*")
+SPECIAL = "!&*%@`|>{[]},?"
+"""YAML gives a value that begins with one of these a meaning of its own."""
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+UNREAD = "?"
+"""Stands for what is there and can't be read: it is told by its own sentence, not as missing too."""
 EXAMPLE = "\n       ```sh\n       pytest -q tests/test_import.py\n       ```"
 
 
@@ -82,25 +90,56 @@ def decode(raw: bytes, name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+T = TypeVar("T")
+
+
 @lru_cache(maxsize=64)
 def parse_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> Spec:
     """Parse a spec file. Strict unless `rough`, which needs only story and title."""
-    if len(raw) > LARGEST_SPEC:
-        raise UsageError(f"{name} is larger than {LARGEST_SPEC:,} bytes. Split the story (docs/spec.md).")
-    front, body = split(decode(raw, name), name)
-    unknown = sorted(set(front) - KEYS)
-    if unknown:
-        raise UsageError(f"{name} has the unknown key {unknown[0]!r}. Known: {', '.join(sorted(KEYS))} (docs/spec.md).")
-    try:
-        spec = _build(front, body, name)
-    except UsageError as err:
-        raise UsageError(f"{name}: {err}" if name not in str(err) else str(err)) from None
-    except ValueError:
-        # Python writes no number of thousands of digits.
-        raise UsageError(f"{name}: a number in the front matter is too large (docs/spec.md).") from None
-    if not rough:
-        _require_whole(spec, name)
+    spec, problems = read_spec(raw, name, rough=rough)
+    if spec is None or problems:
+        raise UsageError(problems[0])
     return spec
+
+
+def read_spec(raw: bytes, name: str = "the spec", *, rough: bool = False) -> tuple[Spec | None, list[str]]:
+    """The spec and everything that is wrong with it; None where the front matter itself can't be read."""
+    found = _Problems(name)
+    if len(raw) > LARGEST_SPEC:
+        return None, [f"{name} is larger than {LARGEST_SPEC:,} bytes. Split the story (docs/spec.md)."]
+    try:
+        front, body = split(decode(raw, name), name)
+    except UsageError as err:
+        return None, [str(err)]
+    for key in sorted(set(front) - KEYS):
+        found.add(f"{name} has the unknown key {key!r}. Known: {', '.join(sorted(KEYS))} (docs/spec.md).")
+    spec = _build(front, body, found)
+    if not rough:
+        _require_whole(spec, found)
+    return spec, found.texts
+
+
+class _Problems:
+    """All that is wrong with a spec, each once, by the name of its file."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.texts: list[str] = []
+
+    def add(self, text: str) -> None:
+        whole = text if self.name in text else f"{self.name}: {text}"
+        if whole not in self.texts:
+            self.texts.append(whole)
+
+    def tried(self, read: Callable[[], T], otherwise: T) -> T:
+        try:
+            return read()
+        except UsageError as err:
+            self.add(str(err))
+        except ValueError:
+            # Python writes no number of thousands of digits.
+            self.add("a number in the front matter is too large (docs/spec.md).")
+        return otherwise
 
 
 def split(text: str, name: str) -> tuple[dict[str, Any], str]:
@@ -116,14 +155,51 @@ def split(text: str, name: str) -> tuple[dict[str, Any], str]:
         loader = yaml.SafeLoader(front_text)
         node = loader.get_single_node()
         _refuse_key_twice(node, name)
+        _refuse_unreadable_value(loader, node)
         front = (loader.construct_document(node) if node is not None else None) or {}
     except (yaml.YAMLError, ValueError, RecursionError) as err:
-        raise UsageError(
-            f"{name}: the front matter is not valid YAML: {str(err).splitlines()[0]} (docs/spec.md)."
-        ) from None
+        raise UsageError(_not_yaml(err, front_text, name)) from None
     if not isinstance(front, dict):
         raise UsageError(f"{name}: the front matter must be 'key: value' lines (docs/spec.md).")
     return {str(key): value for key, value in front.items()}, body
+
+
+class _Unreadable(ValueError):
+    """A value of the front matter that YAML takes for something that it is not (a date, a number), with its line."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def _refuse_unreadable_value(loader: Any, front: Any) -> None:
+    pairs = front.value if getattr(front, "id", "") == "mapping" else []
+    for _, value in pairs:
+        try:
+            loader.construct_object(value, deep=True)
+        except ValueError as err:
+            raise _Unreadable(str(err), value.start_mark.line) from None
+
+
+def _not_yaml(err: Exception, front: str, name: str) -> str:
+    """Where it is, what YAML says, and for the usual slip what to do."""
+    mark = getattr(err, "problem_mark", None) or getattr(err, "context_mark", None)
+    at = getattr(err, "line", None) if mark is None else mark.line
+    said = getattr(err, "problem", None) or str(err).splitlines()[0]
+    lines = front.split("\n")
+    text = lines[at] if at is not None and at < len(lines) else ""
+    where = f"{name}, line {at + 2}" if at is not None else name
+    return f"{where}: the front matter is not valid YAML: {said}. {_quote_it(text)}(docs/spec.md)"
+
+
+def _quote_it(line: str) -> str:
+    found = ONE_LINE.fullmatch(line)
+    if found is None or found[2][0] in "\"'[{":
+        return ""
+    value = found[2].replace("\\", "\\\\").replace('"', '\\"')
+    if ": " in value or value.endswith(":") or value[0] in SPECIAL or value[:1].isdigit():
+        return f'Put it in quotes: {found[1]}: "{value}" '
+    return ""
 
 
 def _front_and_body(text: str) -> tuple[str | None, str]:
@@ -152,47 +228,94 @@ def _twice(names: list[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
-def _build(front: dict[str, Any], body: str, name: str) -> Spec:
-    story = story_id(_text(front, "story", name))
-    patterns = _texts(front, "scope", name)
-    priority = front.get("priority", 2)
-    if not isinstance(priority, int) or isinstance(priority, bool) or not 0 <= priority <= 3:
-        raise UsageError(f"{name}: priority is {priority!r}; use 0 (first) to 3.")
-    kind = str(front.get("kind", "feature"))
-    if kind not in list(Kind):
-        raise UsageError(f"{name}: kind is {kind!r}; use feature, refactor or docs.")
-    complexity = str(front.get("complexity", "normal"))
-    if complexity not in COMPLEXITIES:
-        raise UsageError(f"{name}: complexity is {complexity!r}; use {', '.join(COMPLEXITIES)}.")
-    scope = parse_scope(patterns) if "scope" in front else None
+def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
+    name, tried = found.name, found.tried
+    lists = {key: _tried_texts(front, key, found) for key in ("depends_on", "may_remove", "may_change")}
+    _refuse_headings_twice(body, found)
     return Spec(
-        story=story,
-        title=_text(front, "title", name),
-        scope=scope,
+        story=tried(lambda: story_id(_text(front, "story", name)), StoryId("")),
+        title=tried(lambda: _text(front, "title", name), ""),
+        scope=_scope(front, found),
         tdd_plan=section(body, "TDD Plan"),
-        test_command=_command(section(body, "Test Command"), name),
-        requirements=_requirements(section(body, "Requirements"), name),
-        depends_on=tuple(story_id(dep) for dep in _texts(front, "depends_on", name)),
-        priority=priority,
-        kind=Kind(kind),
-        may_remove=tuple(_texts(front, "may_remove", name)),
-        may_change=tuple(_texts(front, "may_change", name)),
-        acceptance=_text(front, "acceptance", name) if "acceptance" in front else None,
-        complexity=complexity,
-        domain=_text(front, "domain", name).lower() if "domain" in front else "",
+        test_command=tried(lambda: _command(section(body, "Test Command"), name), UNREAD),
+        requirements=tried(lambda: _requirements(section(body, "Requirements"), name), ()),
+        depends_on=tuple(known for dep in lists["depends_on"] if (known := tried(_dependency(dep), None))),
+        priority=tried(lambda: _priority(front, name), 2),
+        kind=Kind(tried(lambda: _one_of(front, "kind", tuple(Kind), name), "feature")),
+        may_remove=tuple(lists["may_remove"]),
+        may_change=tuple(lists["may_change"]),
+        acceptance=tried(lambda: _text(front, "acceptance", name), None) if "acceptance" in front else None,
+        complexity=tried(lambda: _one_of(front, "complexity", COMPLEXITIES, name), "normal"),
+        domain=tried(lambda: _text(front, "domain", name).lower(), "") if "domain" in front else "",
         body=body,
     )
 
 
-def _require_whole(spec: Spec, name: str) -> None:
+def _tried_texts(front: dict[str, Any], key: str, found: _Problems) -> list[str]:
+    none: list[str] = []
+    return found.tried(lambda: _texts(front, key, found.name), none)
+
+
+def _dependency(text: str) -> Callable[[], StoryId | None]:
+    return lambda: story_id(text)
+
+
+def _scope(front: dict[str, Any], found: _Problems) -> Scope | None:
+    """Each pattern by itself, so that every bad one is told."""
+    if "scope" not in front:
+        return None
+    unread = len(found.texts)
+    patterns = _tried_texts(front, "scope", found)
+    if len(found.texts) == unread:
+        for pattern in patterns:
+            found.tried(_one_scope(pattern), None)
+    if len(found.texts) != unread:
+        return Scope((UNREAD,))
+    return found.tried(lambda: parse_scope(patterns), Scope((UNREAD,)))
+
+
+def _one_scope(pattern: str) -> Callable[[], Scope | None]:
+    return lambda: parse_scope([pattern])
+
+
+def _priority(front: dict[str, Any], name: str) -> int:
+    priority = front.get("priority", 2)
+    if not isinstance(priority, int) or isinstance(priority, bool) or not 0 <= priority <= 3:
+        raise UsageError(f"{name}: priority is {priority!r}; use 0 (first) to 3.")
+    return priority
+
+
+def _one_of(front: dict[str, Any], key: str, known: tuple[str, ...], name: str) -> str:
+    value = str(front.get(key, "normal" if key == "complexity" else "feature"))
+    if value not in list(known):
+        told = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise UsageError(f"{name}: {key} is {value!r}; use {told}.")
+    return value
+
+
+def _refuse_headings_twice(body: str, found: _Problems) -> None:
+    """Of two sections of one name only the first would be read, silently."""
+    hidden = without_fenced_headings(body)
+    for heading in HEADINGS:
+        count = len(re.findall(_heading(heading), hidden, re.MULTILINE | re.IGNORECASE))
+        if count > 1:
+            found.add(f'"## {heading}" is there {_times(count)}. Keep one of them (docs/spec.md).')
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
+
+
+def _require_whole(spec: Spec, found: _Problems) -> None:
     for what in spec.missing():
         if what == "scope":
-            raise UsageError(
-                f"{name} has no scope. List the files or folders that the story may write. "
+            found.add(
+                f"{found.name} has no scope. List the files or folders that the story may write. "
                 "Nothing was queued. (docs/spec.md)"
             )
+            continue
         example = f" with one fenced block, for example:{EXAMPLE}\n      " if "Test" in what else "."
-        raise UsageError(f"{name} has no {what}. Add that heading{example} Nothing was queued. (docs/spec.md)")
+        found.add(f"{found.name} has no {what}. Add that heading{example} Nothing was queued. (docs/spec.md)")
 
 
 def _text(front: dict[str, Any], key: str, name: str) -> str:
@@ -219,10 +342,13 @@ def _storable(text: str, key: str, name: str) -> str:
 
 def section(body: str, heading: str, level: str = "##") -> str:
     """The text below a `## heading`, up to the next heading of the same or a higher level."""
-    words = r"[ \t]+".join(re.escape(word) for word in heading.split())
-    pattern = rf"^{level}[ \t]+{words}[ \t]*\n(.*?)(?=^##?[ \t]+\S|\Z)"
+    pattern = rf"{_heading(heading, level)}\n(.*?)(?=^##?[ \t]+\S|\Z)"
     match = re.search(pattern, without_fenced_headings(body), re.MULTILINE | re.DOTALL | re.IGNORECASE)
     return match.group(1).replace("\x01", "#").strip() if match else ""
+
+
+def _heading(words: str, level: str = "##") -> str:
+    return rf"^{level}[ \t]+" + r"[ \t]+".join(re.escape(word) for word in words.split()) + r"[ \t]*$"
 
 
 def without_fenced_headings(body: str) -> str:

@@ -123,6 +123,7 @@ class Worker:
         me["confinement"] = agent.confinement if agent else self.tools.level.value
         self.tools.db.do("register_worker", project=self.tools.project.id, **me)
         self.tools.db.do("worker_repos", id=self.id, repos=self._repos())
+        self.tools.db.do("wake_landings", project=self.tools.project.id, repos=self._repos())
 
     def _repos(self) -> list[int]:
         return [self.tools.project.repo_id, *self.others]

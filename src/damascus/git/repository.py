@@ -7,6 +7,7 @@ It belongs to the user. Besides main, which `git/landing.py` moves, we write fou
 
 import fcntl
 import os
+import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ids import SHA_PATTERN, Sha, sha
 from damascus.git.commands import Git, raise_for
 
+QUEUE_LINE = re.compile(r"^\tqueue = ([^\"\\\\#;\n]+)$", re.MULTILINE)
+"""As git writes a value that needs no quotes."""
 MAIN_NAMES = ("main", "master", "develop")
 TRUE_WORDS = {"", "true", "yes", "on", "1"}
 GITLINK = b"160000"
@@ -182,6 +185,23 @@ class Repository:
                 self.git.run("config", "damascus.owner", owner)
             if holder is None:
                 self.git.run("config", "damascus.queue", queue)
+
+    def data_folder(self) -> Path | None:
+        """The data folder of the queue that works this repository. Every command asks: mostly one file tells."""
+        try:
+            config = (self.git_dir / "config").read_text("utf-8", errors="surrogateescape")
+        except OSError:
+            return None
+        if "[damascus]" not in config:
+            return None
+        told = QUEUE_LINE.findall(config.partition("[damascus]")[2].partition("\n[")[0])
+        queue = told[0] if len(told) == 1 else self._setting("damascus.queue")
+        folder = (queue or "").partition(" ")[2]
+        return Path(folder) if folder.startswith("/") else None
+
+    @property
+    def forget_command(self) -> str:
+        return self._config_command("--remove-section damascus")
 
     def _setting(self, key: str) -> str | None:
         found = self.git.run("config", "--get", key, check=False)

@@ -173,6 +173,29 @@ def close_write_questions(db: Database, item: int, answer: str) -> None:
     db.all("close_write_questions", item=item, answer=answer)
 
 
+def landing_question(db: Database, item: int) -> str | None:
+    """What is asked about a file of the person's that holds this story's landing."""
+    row = db.one("landing_question", item=item, option=recovery.LAND_NOW)
+    return str(row["question"]) if row else None
+
+
+def close_landing_questions(db: Database, project: int, item: int, answer: str) -> None:
+    """Nothing holds it any more, whoever saw to that."""
+
+    def work(c: Connection) -> None:
+        params = {"item": item, "answer": answer, "option": recovery.LAND_NOW}
+        for row in c.execute(sql("close_landing_questions"), params).fetchall():
+            write_events(c, project, item, (("issue.answered", {"issue": row["id"], "answer": answer}),))
+
+    db.run(work)
+
+
+def land_now(db: Database, project: int, issue: Row, answer: str) -> None:
+    """Whoever waits for a file of the person's looks at once."""
+    close(db, project, issue, answer)
+    db.do("wake_landing", item=issue["item_id"])
+
+
 def hold(db: Database, project: int, repo: int, reason: str) -> int:
     """Stop a repository: nothing of it starts, its workers are shut out, their stories keep their files."""
     row = db.one("hold_repo", project=project, repo=repo, reason=reason)

@@ -1,6 +1,7 @@
 """Stories enter the queue: all of a command or none, checked against what is there."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,9 @@ from damascus.store.projects import ProjectRow
 SLACK = (timedelta(0), timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 """How long a story of each priority may be overtaken by a more urgent one."""
 
+ENDED = ("blocked", "cancelled")
+"""Phases in which a story's spec may be replaced."""
+
 
 @dataclass(frozen=True)
 class NewStory:
@@ -24,6 +28,12 @@ class NewStory:
     path: str
     acceptance: bytes | None = None
     rough: bool = False
+    file: str = ""
+    """The file as the person named it, for messages; `path` is where it lies."""
+
+    @property
+    def name(self) -> str:
+        return self.file or self.path
 
 
 @dataclass(frozen=True)
@@ -33,19 +43,31 @@ class Queued:
     story_id: str
     replaced: bool
     phase: str
+    unchanged: bool = False
 
 
-def add(db: Database, project: ProjectRow, stories: Sequence[NewStory], prefix: str, budget: int) -> list[Queued]:
-    """Queue all stories in one transaction, or none."""
-    _refuse_twice(stories)
+def add(
+    db: Database,
+    project: ProjectRow,
+    stories: Sequence[NewStory],
+    prefix: str,
+    budget: int,
+    *,
+    keep_unchanged: bool = False,
+) -> list[Queued]:
+    """Queue all stories in one transaction, or none. One that is there with the same spec is left alone; a blocked or
+    cancelled one only if `keep_unchanged`."""
+    _refuse_first(_twice(stories))
 
     def work(c: Connection) -> list[Queued]:
         c.execute("SELECT pg_advisory_xact_lock(hashtextextended('damascus add', %s))", (project.id,))
         existing = _existing(c, project, stories)
-        _refuse_existing(stories, existing)
+        kept = {s.spec.story.lower() for s in stories if _is_unchanged(s, existing, keep_unchanged)}
+        new = [story for story in stories if story.spec.story.lower() not in kept]
+        _refuse_first(_taken(new, existing))
         ids: dict[str, int] = {name: row["id"] for name, row in existing.items()}
-        queued = []
-        for story in _in_order(stories, existing):
+        queued = [Queued(row["story_id"], False, row["phase"], True) for name, row in existing.items() if name in kept]
+        for story in _in_order(new, existing):
             deps = [ids[dep.lower()] for dep in story.spec.depends_on]
             row = existing.get(story.spec.story.lower())
             ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row))
@@ -56,16 +78,39 @@ def add(db: Database, project: ProjectRow, stories: Sequence[NewStory], prefix: 
     return db.run(work)
 
 
-def _refuse_twice(stories: Sequence[NewStory]) -> None:
+def named(db: Database, project: ProjectRow, stories: Sequence[NewStory]) -> dict[str, Row]:
+    """What the queue has of these stories and of those that they depend on."""
+    return db.run(lambda c: _existing(c, project, stories))
+
+
+def problems(stories: Sequence[NewStory], existing: dict[str, Row] | None) -> list[str]:
+    """Why these stories could not be queued together; `existing` is None where no queue is there to ask."""
+    found = [*_twice(stories), *_unknown(stories, existing)]
+    if existing is not None:
+        found += _taken([story for story in stories if not _is_unchanged(story, existing, True)], existing)
+    if not found:
+        try:
+            _in_order(stories, existing or {dep.lower(): {} for s in stories for dep in s.spec.depends_on})
+        except UsageError as err:
+            found.append(str(err))
+    return found
+
+
+def _refuse_first(found: Iterator[str]) -> None:
+    if (problem := next(found, None)) is not None:
+        raise UsageError(problem)
+
+
+def _twice(stories: Sequence[NewStory]) -> Iterator[str]:
     seen: dict[str, str] = {}
     for story in stories:
         name = story.spec.story.lower()
         if name in seen:
-            raise UsageError(
-                f"{seen[name]} and {story.path} both describe the story {story.spec.story}. "
+            yield (
+                f"{seen[name]} and {story.name} both describe the story {story.spec.story}. "
                 "Give each its own id (they are compared without case). Nothing was queued."
             )
-        seen[name] = story.path
+        seen.setdefault(name, story.name)
 
 
 def _existing(c: Connection, project: ProjectRow, stories: Sequence[NewStory]) -> dict[str, Row]:
@@ -74,19 +119,41 @@ def _existing(c: Connection, project: ProjectRow, stories: Sequence[NewStory]) -
     return {row["story_id"].lower(): row for row in found}
 
 
-def _refuse_existing(stories: Sequence[NewStory], existing: dict[str, Row]) -> None:
+def _is_unchanged(story: NewStory, existing: dict[str, Row], keep: bool) -> bool:
+    """Is it there, and would adding it change nothing of what was added? An agent may have refined its spec since."""
+    row = existing.get(story.spec.story.lower())
+    if row is None or (row["phase"] in ENDED and not keep):
+        return False
+    acceptance = hashlib.sha256(story.acceptance).hexdigest() if story.acceptance is not None else None
+    return digest(story.raw) in (row["spec_hash"], row["added_hash"]) and acceptance == row["acceptance_hash"]
+
+
+def _taken(stories: Sequence[NewStory], existing: dict[str, Row]) -> Iterator[str]:
     for story in stories:
         row = existing.get(story.spec.story.lower())
-        if row is not None and row["phase"] not in ("blocked", "cancelled"):
+        if row is not None and row["phase"] not in ENDED:
             first = "" if row["phase"] == "done" else f", or cancel it first: damascus cancel {row['story_id']}"
-            raise UsageError(
-                f"the story {row['story_id']} is in the queue already (phase {row['phase']}). "
-                f"Use another id{first}. Nothing was queued."
+            yield (
+                f"{story.name}: the story {row['story_id']} is in the queue already (phase {row['phase']}), with "
+                f"another spec. Use another id{first}. Nothing was queued."
             )
+
+
+def _unknown(stories: Sequence[NewStory], existing: dict[str, Row] | None) -> Iterator[str]:
+    """Dependencies that nobody has; without a queue nothing is known of those that are not in this command."""
+    here = {s.spec.story.lower() for s in stories}
+    for story in stories:
+        for dep in story.spec.depends_on:
+            if existing is not None and dep.lower() not in here and dep.lower() not in existing:
+                yield (
+                    f"{story.name} depends on {dep}, which is neither in the queue nor in this command. "
+                    "Add it too or correct depends_on. Nothing was queued."
+                )
 
 
 def _in_order(stories: Sequence[NewStory], existing: dict[str, Row]) -> list[NewStory]:
     """Dependencies first; unknown ones and cycles are refused by name."""
+    _refuse_first(_unknown(stories, existing))
     by_name = {s.spec.story.lower(): s for s in stories}
     done: list[NewStory] = []
     state: dict[str, str] = {}
@@ -102,11 +169,6 @@ def _in_order(stories: Sequence[NewStory], existing: dict[str, Row]) -> list[New
         for dep in story.spec.depends_on:
             if dep.lower() in by_name:
                 visit(by_name[dep.lower()], (*path, story.spec.story))
-            elif dep.lower() not in existing:
-                raise UsageError(
-                    f"{story.path} depends on {dep}, which is neither in the queue nor in this command. "
-                    "Add it too or correct depends_on. Nothing was queued."
-                )
         state[name] = "done"
         done.append(story)
 
@@ -168,4 +230,4 @@ def _refuse_cycle(c: Connection, item: int, story: NewStory) -> None:
         {"id": item},
     ).fetchone()
     if row is not None:
-        raise UsageError(f"{story.path} closes a circle of dependencies. Correct depends_on. Nothing was queued.")
+        raise UsageError(f"{story.name} closes a circle of dependencies. Correct depends_on. Nothing was queued.")

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from damascus.domain import recovery
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
@@ -22,7 +23,7 @@ from damascus.engine.phases.implement import Made
 from damascus.engine.phases.mirror_job import await_mirror
 from damascus.engine.run import Run
 from damascus.engine.upstreams import pause
-from damascus.store import merge_queue
+from damascus.store import merge_queue, people
 from damascus.store.evidence import latest
 
 DIRTY_LOOK = timedelta(seconds=10)
@@ -38,6 +39,15 @@ class Landing(BaseModel):
 
 
 def merge(run: Run) -> Outcome:
+    before = _tries(run)
+    outcome = _merged(run)
+    held = isinstance(outcome, Wait) and outcome.kind == "dirty"
+    if not held and (before or isinstance(outcome, Landed)):
+        people.close_landing_questions(run.tools.db, run.item.project_id, run.item.id, "it is out of the way")
+    return outcome
+
+
+def _merged(run: Run) -> Outcome:
     item = run.item
     assert item.candidate is not None and item.base_commit is not None and item.pr_url is not None
     for turn in count(_tries(run)):
@@ -134,8 +144,15 @@ def _landed(run: Run, fresh: Fresh) -> Outcome:
 
 
 def _wait_for_clean_path(run: Run, landing: Landing) -> Wait:
-    """A person's unsaved work is never overwritten. Its place in the queue is free meanwhile: others land."""
-    return Wait("dirty", ", ".join(landing.paths)[:500], DIRTY_LOOK, landing.message)
+    """A person's unsaved work is never overwritten. Its place in the queue is free meanwhile: others land. The inbox
+    names the file, once."""
+    told = f"{run.item.story_id} can't land: {landing.message}"
+    known = people.landing_question(run.tools.db, run.item.id)
+    if known is not None and known != told:
+        people.close_landing_questions(run.tools.db, run.item.project_id, run.item.id, "another file is in the way")
+    asked = "" if known == told else told
+    options = (recovery.LAND_NOW, recovery.CANCEL)
+    return Wait("dirty", ", ".join(landing.paths)[:500], DIRTY_LOOK, landing.message, question=asked, options=options)
 
 
 def _ask(run: Run, landing: Landing) -> NeedsPerson:
