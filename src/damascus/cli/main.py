@@ -18,6 +18,7 @@ from damascus import __version__
 from damascus.cli import (
     add,
     answer,
+    approve,
     cancel,
     db,
     demo,
@@ -73,6 +74,8 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("stats", stats.stats, "Lead time, tries, verdicts, files, cost."),
     ("inbox", inbox.inbox, "The questions that only you can answer."),
     ("answer", answer.answer, "Answer one of them."),
+    ("approve", approve.approve, "Let a story land that waits for your word."),
+    ("send-back", approve.send_back, "Send it back, with words for its agent."),
     ("retry", retry.retry, "Give a story a new budget of tries."),
     ("cancel", cancel.cancel, "End a story."),
     ("hold", hold.hold, "Stop a repository and its chain."),

@@ -340,6 +340,11 @@ class Mirror:
         self.distrusted = self.distrusted or found is None
         return found
 
+    def patch(self, base: Sha, head: Sha, *how: str) -> bytes:
+        """The difference of two trees as `git apply` takes it, to the byte; attributes and settings change nothing."""
+        exact = ("-r", "-p", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color")
+        return self.git.run("diff-tree", *exact, *how, base, head).raw
+
     # ── the same change under another id ──────────────────────────────────────────────────────────
 
     def patch_id(self, commit: Sha) -> str | None:

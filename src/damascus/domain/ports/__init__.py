@@ -26,6 +26,7 @@ from damascus.domain.ports.forges import (
     Pull,
     Push,
     RemoteRefs,
+    Review,
     Stale,
     WantedJobs,
 )
@@ -71,6 +72,7 @@ __all__ = [
     "Push",
     "RemoteRefs",
     "Report",
+    "Review",
     "RunnerCall",
     "Stale",
     "TestRun",
