@@ -27,6 +27,7 @@ def answer(words: Words, every: Every = False) -> None:
     Example:  damascus answer 12 1
               damascus answer 12 2 use the Edit tool, not the shell
               damascus answer 12 look_again
+              damascus answer 12 send_back name it parse, not read
               damascus answer --all 1
     """
     if not every and (not words[0].isdecimal() or len(words) < 2):

@@ -1,19 +1,28 @@
 """Answers about a story, each a thing that happens (D15, W8, X5): what is done, in words, and what to do next."""
 
+import getpass
+import re
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from damascus.app import Project
 from damascus.domain import money, recovery
+from damascus.domain.approval import Word
+from damascus.domain.ids import short
 from damascus.domain.recovery import Chosen
 from damascus.store import people, views
 from damascus.store.db import Database, Row
 
+TERMINAL = "terminal"
 Said = tuple[str, str]
 Doing = Callable[[Database, Project, Row, Chosen], Said]
 
 
 def about_story(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
+    if not choice.id and recovery.APPROVE in issue["options"]:
+        return _send_back(db, project, issue, choice)  # no agent would hear them where it only waits for a word
     otherwise = _land_now if recovery.LAND_NOW in issue["options"] else _words  # it waits: there is no agent to tell
     return DOES.get(choice.id, otherwise)(db, project, issue, choice)
 
@@ -114,7 +123,39 @@ def _raise(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
     return said, _goes_on(issue["story_id"])
 
 
+def _approve(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
+    return approved(db, project, issue["story_id"], choice.words)
+
+
+def approved(db: Database, project: Project, story: str, words: str = "") -> Said:
+    by = who(project)
+    done = people.approve(db, project.row.id, story, Word(by, TERMINAL, words))
+    return (
+        f"{done.story_id} is approved by {by}, as it stands in {short(done.commit)}; it lands in its turn.",
+        _goes_on(done.story_id),
+    )
+
+
+def _send_back(db: Database, project: Project, issue: Row, choice: Chosen) -> Said:
+    return sent_back(db, project, issue["story_id"], recovery.needed(choice, issue["id"]))
+
+
+def sent_back(db: Database, project: Project, story: str, words: str) -> Said:
+    done = people.send_back(db, project.row.id, story, Word(who(project), TERMINAL, words))
+    return f"{done.story_id} goes back to build with a new budget; its agent is told: {words}", _goes_on(done.story_id)
+
+
+def who(project: Project) -> str:
+    """As git knows the person who types, else as the machine does."""
+    place = project.here.top if project.here is not None else Path.cwd()
+    told = subprocess.run(["git", "var", "GIT_AUTHOR_IDENT"], cwd=place, capture_output=True, text=True, check=False)
+    named = re.match(r"(.+ <.*>) \d+ [+-]\d+$", told.stdout.strip())
+    return named[1] if told.returncode == 0 and named else getpass.getuser()
+
+
 DOES: dict[str, Doing] = {
+    "approve": _approve,
+    "send_back": _send_back,
     "retry": _retry,
     "cancel": _cancel,
     "edit_spec": _edit_spec,

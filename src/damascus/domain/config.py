@@ -99,6 +99,16 @@ class Ci(Section):
     look_seconds: float = Field(10.0, gt=0, description="How often CI is looked at; a webhook shortens the wait")
 
 
+class ReviewConfig(Section):
+    """[review]"""
+
+    approval: str = Field(
+        "none",
+        pattern="^(none|person)$",
+        description="person: nothing lands before a person has approved it; none: what is judged green lands",
+    )
+
+
 class ForgeConfig(Section):
     """[forge]"""
 
@@ -109,6 +119,7 @@ class ForgeConfig(Section):
     webhook_port: int = Field(0, ge=0, le=65535, description="Port where webhooks are received; 0: none are")
     webhook_host: str = Field("127.0.0.1", description="Address that the webhook's port is bound to")
     webhook_secret_env: str = Field("DAMASCUS_WEBHOOK_SECRET", description="Name of the variable with their secret")
+    delete_branches: bool = Field(True, description="Delete a story's branch on the forge once it is on main")
 
 
 class QueueConfig(Section):
@@ -230,6 +241,7 @@ class Config(Section):
     workspace: Workspace = Workspace()  # type: ignore[call-arg]
     gates: Gates = Gates()  # type: ignore[call-arg]
     ci: Ci = Ci()  # type: ignore[call-arg]
+    review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
     repo: RepoConfig = RepoConfig()  # type: ignore[call-arg]
@@ -243,7 +255,7 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "ci", "test"}
+NOT_FROM_ENVIRONMENT = {"gates", "ci", "test", "review"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 

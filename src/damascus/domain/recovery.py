@@ -26,6 +26,8 @@ USE_SPEC = "use it"
 ACCEPT_TESTS = "accept the changed tests"
 KEEP_TESTS = "send it back: the old tests hold"
 EDIT_SPEC = "edit the spec and add it again"
+APPROVE = "approve it as it is"
+SEND_BACK = "send it back with your words"
 GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
@@ -34,7 +36,7 @@ RAISES: dict[str, tuple[str, Unit]] = {
     for whose in ("story", "project")
     for unit in UNITS
 }
-NEED_WORDS = {RESPAWN, *RAISES}
+NEED_WORDS = {RESPAWN, SEND_BACK, *RAISES}
 """Options that are nothing without words of the person's own."""
 WORDS_GO_ON = "your words, if you add any, are told to the next agent"
 
@@ -62,6 +64,8 @@ KNOWN: tuple[tuple[str, str, str], ...] = (
     ("hand_over", re.escape(HAND_OVER), "it stays blocked and is yours (or whose name you add): no agent touches it"),
     ("raise_budget", "|".join(map(re.escape, RAISES)), "a new limit; who waited for it goes on"),
     ("meant_so", r"it was meant so", "only the question is closed"),
+    ("approve", re.escape(APPROVE), "it lands in its turn; if main moves, your word holds for the same change"),
+    ("send_back", re.escape(SEND_BACK), "needs your words: the agent is told them and works on, with a new budget"),
 )
 """Id, what the text looks like, what it does. Texts are ours: nothing here is compared with a person's words."""
 OF_A_REPOSITORY: tuple[tuple[str, str, str], ...] = (
@@ -103,7 +107,7 @@ def raises(whose: str, unit: Unit) -> str:
 
 
 def chosen(options: list[str], said: str, question: int, *, story: bool = True) -> Chosen:
-    """`2` or `2 use the Edit tool`, `look_again`, or own words."""
+    """`2` or `2 use the Edit tool`, `look_again`, `send_back` and its words, or own words."""
     said = said.strip()
     known = [option_of(text, story=story) for text in options]
     number, _, words = said.partition(" ")
@@ -111,13 +115,14 @@ def chosen(options: list[str], said: str, question: int, *, story: bool = True) 
         return Chosen(known[int(number) - 1].text, words.strip(), known[int(number) - 1].id)
     if said.isdecimal() and known:
         raise DamascusError(f"question {question} has the options 1 to {len(known)}; {said} is none of them.")
-    named = [option for option in known if option.id and option.id == said]
-    return Chosen(named[0].text, "", named[0].id) if len(named) == 1 else Chosen("", said)
+    named = [option for option in known if option.id == said or (option.id == number and option.text in NEED_WORDS)]
+    return Chosen(named[0].text, words.strip(), named[0].id) if said and len(named) == 1 else Chosen("", said)
 
 
 def needed(choice: Chosen, question: int) -> str:
     """The words of an option that is nothing without them."""
     if choice.words:
         return choice.words
-    example = "2 use the Edit tool, not the shell" if choice.option == RESPAWN else "1 40M"
+    examples = {RESPAWN: "2 use the Edit tool, not the shell", SEND_BACK: "send_back name it parse, not read"}
+    example = examples.get(choice.option, "1 40M")
     raise UsageError(f"that answer needs your words too. Write it like: damascus answer {question} {example}")

@@ -84,11 +84,14 @@ SOMETIMES: tuple[StepInfo, ...] = (
     StepInfo(Phase.BUILD, "ci_anew", "local", "the same tree as another commit, where the forge can't do that"),
     StepInfo(Phase.BUILD, "flaky", "effect", "what failed and then passed is told and quarantined by name"),
     StepInfo(Phase.BUILD, "ci_red", "local", "milestone FIXING_CI: the story is to repair it"),
+    StepInfo(
+        Phase.REVIEW, "approval", "local", "what a person is asked to approve; again in merge if it reads differently"
+    ),
     StepInfo(Phase.MERGE, "stage", "effect", "the candidate on top of those ahead, on a branch of the queue"),
     StepInfo(Phase.MERGE, "mirror", "local", "the mirror job's success on main"),
     StepInfo(Phase.MERGE, "mirror_retrigger", "effect", "one empty commit on main, where the job was skipped"),
 )
-"""Only where CI is red, or runs elsewhere than here."""
+"""Only where CI is red, or runs elsewhere than here, or where a person has to approve."""
 
 
 def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> None:

@@ -13,12 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
-from damascus.domain.errors import Fenced, Outdated, Stopping
+from damascus.domain.errors import DamascusError, Fenced, Outdated, Stopping, TransientError
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
 from damascus.engine import agent_fault, lifecycle
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
+from damascus.engine.maintenance.reviews import look_at_reviews
 from damascus.engine.run import Run
 from damascus.engine.tools import Tools
 from damascus.scanning.scanner import Scanner
@@ -111,11 +112,23 @@ class Worker:
             self._reap()
             claimed = self._fill()
             tick()
-            if not claimed and not self._slots and self.pace.until_idle and not self._movable():
+            if (
+                not claimed
+                and not self._slots
+                and self.pace.until_idle
+                and not self._movable()
+                and not self._reviewed()
+            ):
                 return
             if not claimed or self.busy() >= self.pace.slots:
                 self._wake.wait(self.pace.poll)
             self._wake.clear()
+
+    def _reviewed(self) -> bool:
+        """Before it ends: has a person said something on a pull request that lets a story go on?"""
+        with suppress(DamascusError, TransientError):
+            return any([look_at_reviews(tools) for tools in (self.tools, *self.others.values())])
+        return False
 
     def _register(self) -> None:
         me = {"id": self.id, "host": host_of(self.id), "pid": os.getpid(), "slots": self.pace.slots}

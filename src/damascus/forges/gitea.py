@@ -12,7 +12,7 @@ from functools import cached_property
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha, short
 from damascus.domain.ids import sha as full_sha
-from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, Stale
+from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, Review, Stale
 from damascus.forges.address import Address
 from damascus.forges.gitea_ci import GiteaCi
 from damascus.forges.gitea_pulls import GiteaPulls
@@ -71,6 +71,9 @@ class GiteaForge(OverGit):
 
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._pulls.comment(pull.number, key, text)
+
+    def reviews(self, pull: Pull) -> list[Review]:
+        return self._pulls.reviews(pull.number)
 
     def close_merged(self, pull: Pull, commit: Sha) -> None:
         self._pulls.close_merged(pull.number, full_sha(commit))

@@ -13,11 +13,12 @@ from urllib.parse import quote
 
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Pull
+from damascus.domain.ports import Pull, Review
 from damascus.domain.skip_marks import without_skip_marks
 from damascus.forges.http import Answer, Api
 from damascus.git.mirror import Mirror
 
+REVIEWS: dict[str, Literal["approved", "changes"]] = {"APPROVED": "approved", "REQUEST_CHANGES": "changes"}
 MARKER = re.compile(r"\s*<!-- damascus:\S+ -->\s*\Z")
 
 
@@ -88,12 +89,12 @@ class GiteaPulls:
         if "/" in self.base:
             return {"state": "closed", "head": {"ref": branch}}
         found = self.api.find(f"{self.path}/pulls/{quote(self.base, safe='')}/{quote(branch)}")
-        return found if found and found["head"]["ref"] == branch else None
+        return found if found and _branch(found) == branch else None
 
     def _listed(self, state: str, branch: str, *, first: bool = False) -> Iterator[Mapping[str, Any]]:
         """Newest first; only pulls of this very repository, not of a fork's branch with the same name."""
         for row in self.api.pages(f"{self.path}/pulls", state=state):
-            if row["head"]["ref"] == branch and row["base"]["ref"] == self.base and _own(row):
+            if _branch(row) == branch and row["base"]["ref"] == self.base and _own(row):
                 yield row
                 if first:
                     return
@@ -107,7 +108,7 @@ class GiteaPulls:
         return Pull(
             number=row["number"],
             url=row["html_url"],
-            head=row["head"]["ref"],
+            head=_branch(row),
             base=row["base"]["ref"],
             head_sha=_head(row),
             title=row["title"],
@@ -130,6 +131,27 @@ class GiteaPulls:
     def _comments(self, number: int) -> list[Mapping[str, Any]]:
         rows = self.api.get(f"{self.path}/issues/{number}/comments")
         return sorted(rows or [], key=lambda row: int(row["id"]))
+
+    def reviews(self, number: int) -> list[Review]:
+        """Of people who may write here, that is whom an issue can be assigned to; ours is no review of ours."""
+        path = f"{self.path}/pulls/{number}/reviews"
+        rows = [row for row in self.api.pages(path) if row["state"] in REVIEWS and not row.get("dismissed")]
+        if not rows:
+            return []
+        writers = {_login(row) for row in self.api.get(f"{self.path}/assignees") or []}
+        writers -= {str(self.api.get("/user")["login"]).lower()}
+        return [self._review(path, row) for row in rows if _login(row.get("user") or {}) in writers]
+
+    def _review(self, path: str, row: Mapping[str, Any]) -> Review:
+        beside = self.api.get(f"{path}/{row['id']}/comments") if row.get("comments_count") else []
+        said = [row.get("body") or "", *(f"{each['path']}: {each['body']}" for each in beside or [])]
+        return Review(
+            id=str(row["id"]),
+            by=str(row["user"]["login"]),
+            state=REVIEWS[row["state"]],
+            words="\n".join(part.strip() for part in said if part.strip()),
+            commit=row.get("commit_id") or "",
+        )
 
     def close_merged(self, number: int, commit: Sha) -> None:
         """Merged as exactly this commit; where the repository forbids that, closed with a word of where it is."""
@@ -157,8 +179,18 @@ def _state(row: Mapping[str, Any]) -> Literal["open", "merged", "closed"]:
     return "open" if row["state"] == "open" else "closed"
 
 
+def _branch(row: Mapping[str, Any]) -> str:
+    """Of a branch that is gone the forge names the pull's own ref, and the branch as its label."""
+    head = row["head"]
+    return str(head.get("label") if head["ref"].startswith("refs/pull/") else head["ref"])
+
+
 def _head(row: Mapping[str, Any]) -> str:
     return str(row["head"].get("sha") or "")
+
+
+def _login(user: Mapping[str, Any]) -> str:
+    return str(user.get("login", "")).lower()
 
 
 def _own(row: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from functools import cached_property
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ids import sha as full_sha
-from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, Stale
+from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, Review, Stale
 from damascus.forges.address import Address
 from damascus.forges.github_api import GithubApi
 from damascus.forges.github_ci import GithubCi
@@ -69,6 +69,9 @@ class GithubForge(OverGit):
 
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._pulls.comment(pull.number, key, text)
+
+    def reviews(self, pull: Pull) -> list[Review]:
+        return self._pulls.reviews(pull.number)
 
     def close_merged(self, pull: Pull, commit: Sha) -> None:
         self._pulls.close_merged(pull.number, full_sha(commit), on_main=self.landed(commit))

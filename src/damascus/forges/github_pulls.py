@@ -10,12 +10,12 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import SHA_PATTERN, Sha
-from damascus.domain.ports import Pull
+from damascus.domain.ports import Pull, Review
 from damascus.domain.skip_marks import without_skip_marks
 from damascus.forges.github_api import GithubApi
 from damascus.forges.http import Answer
@@ -23,6 +23,8 @@ from damascus.forges.http import Answer
 TEXT_LIMIT = 60_000
 """GitHub refuses a body of more than 65536 characters."""
 MARK = re.compile(r"\n*<!-- damascus:(?P<key>[^\s>]+) -->\s*\Z")
+REVIEWS: dict[str, Literal["approved", "changes"]] = {"APPROVED": "approved", "CHANGES_REQUESTED": "changes"}
+WRITES = ("write", "admin")
 LANDED = "landed-as-"
 LOOKS = (1.0, 2.0, 4.0)
 """Seconds before each further look whether GitHub has marked a pull as merged."""
@@ -73,6 +75,30 @@ class GithubPulls:
         self.comment(number, f"{LANDED}{commit}", f"Landed on `{self.base}` as {commit}.")
         if row["state"] == "open":
             self.api.call("PATCH", f"/pulls/{number}", json={"state": "closed"}).expected()
+
+    def reviews(self, number: int) -> list[Review]:
+        """Of people who may write here: on a public repository anybody can approve, and it means nothing."""
+        rows = [row for row in self.api.rows(f"/pulls/{number}/reviews") if row["state"] in REVIEWS]
+        if not rows:
+            return []
+        writers = {name for name in {_author(row) for row in rows if _is_person(row)} if self._may_write(name)}
+        writers -= {_author(self.api.get(f"/pulls/{number}"))}  # the pull is ours
+        return [self._review(number, row) for row in rows if _is_person(row) and _author(row) in writers]
+
+    def _may_write(self, name: str) -> bool:
+        told = self.api.call("GET", f"/collaborators/{quote(name, safe='')}/permission")
+        return told.ok and told.json.get("permission") in WRITES
+
+    def _review(self, number: int, row: dict[str, Any]) -> Review:
+        beside = self.api.rows(f"/pulls/{number}/reviews/{row['id']}/comments")
+        said = [row.get("body") or "", *(f"{each['path']}: {each['body']}" for each in beside)]
+        return Review(
+            id=str(row["id"]),
+            by=_author(row),
+            state=REVIEWS[row["state"]],
+            words="\n".join(part.strip() for part in said if part.strip()),
+            commit=row.get("commit_id") or "",
+        )
 
     # ── rows ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -153,6 +179,10 @@ def _key(comment: dict[str, Any]) -> str:
 
 def _author(row: dict[str, Any]) -> str:
     return str((row.get("user") or {}).get("login"))
+
+
+def _is_person(row: dict[str, Any]) -> bool:
+    return bool(row.get("user")) and row["user"].get("type", "User") == "User"
 
 
 def _body(row: dict[str, Any]) -> str:

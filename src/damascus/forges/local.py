@@ -20,6 +20,7 @@ from damascus.domain.ports import (
     Pull,
     Push,
     RemoteRefs,
+    Review,
     Stale,
     TestRun,
 )
@@ -136,6 +137,10 @@ class LocalForge:
             return record if key in record.notes else record.model_copy(update={"notes": {**record.notes, key: text}})
 
         self._pulls.change(pull, add)
+
+    def reviews(self, pull: Pull) -> list[Review]:
+        """There is no page to write one on: a person answers at the terminal."""
+        return []
 
     def close_merged(self, pull: Pull, commit: Sha) -> None:
         def close(record: Record) -> Record:

@@ -340,6 +340,15 @@ class Mirror:
         self.distrusted = self.distrusted or found is None
         return found
 
+    def patch(self, base: Sha, head: Sha, *how: str) -> bytes:
+        """The difference of two trees as `git apply` takes it, to the byte; attributes and settings change nothing."""
+        return self.difference(base, head, "-p", "--binary", "--full-index", *how)
+
+    def difference(self, base: Sha, head: Sha, *form: str) -> bytes:
+        """The same in another form of git's: `--stat`, `--numstat`."""
+        plain = ("-r", "--no-ext-diff", "--no-textconv", "--no-color")
+        return self.git.run("diff-tree", *plain, *form, base, head).raw
+
     # ── the same change under another id ──────────────────────────────────────────────────────────
 
     def patch_id(self, commit: Sha) -> str | None:
@@ -354,6 +363,16 @@ def patch_ids(git: Git, *revisions: str) -> dict[str, Sha]:
     patches = git.run("log", "-p", "--format=commit %H", *plain, *revisions).raw
     lines = git.run("patch-id", "--stable", data=patches).text.splitlines()
     return {patch: Sha(commit) for patch, commit in (line.split(" ") for line in lines)}
+
+
+def counted(numstat: bytes) -> dict[str, tuple[int | None, int | None]]:
+    """Lines added and removed by path, of `--numstat -z`; None where the file has no lines."""
+    rows = [row.split("\t", 2) for row in os.fsdecode(numstat).split("\0") if row.count("\t") >= 2]
+    return {path: (_number(added), _number(removed)) for added, removed, path in rows}
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None
 
 
 def _remove_orphaned_lock(git_dir: Path, stderr: str) -> bool:

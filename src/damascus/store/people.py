@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from damascus.domain import recovery
+from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError
 from damascus.store import spending
-from damascus.store.db import Connection, Database, Row, sql
+from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
 
@@ -17,6 +18,13 @@ class Acted:
     story_id: str
     phase: str
     was_leased: bool
+
+
+@dataclass(frozen=True)
+class Approved(Acted):
+    """And the commit that was shown."""
+
+    commit: str
 
 
 def cancel(db: Database, project: int, story: str) -> Acted:
@@ -93,6 +101,47 @@ def use_spec(db: Database, project: int, story: str) -> Acted:
         return Acted(row["story_id"], row["resume_phase"], was_leased=False)
 
     return db.run(work)
+
+
+def approve(db: Database, project: int, story: str, word: Word) -> Approved:
+    """A person's word for the change that the story's run asks about: it goes on where it was, and lands by that."""
+
+    def work(c: Connection) -> Approved:
+        row, asked = _awaits_approval(c, project, story)
+        params = {"id": row["id"], "run": row["run_no"], "fence": row["fence"], "slack": SLACK[row["priority"]]}
+        params |= {"phase": row["resume_phase"], "change": asked["change"], "output": jsonb({**asked, **word.told()})}
+        c.execute(sql("approve"), params)
+        c.execute(sql("close_issues"), {"item": row["id"], "answer": f"{recovery.APPROVE} ({word.by})"})
+        told = ("story.approved", {**asked, **word.told()})
+        write_events(c, project, row["id"], (told, _moved(row, row["resume_phase"])))
+        return Approved(row["story_id"], row["resume_phase"], was_leased=False, commit=str(asked["commit"]))
+
+    return db.run(work)
+
+
+def send_back(db: Database, project: int, story: str, word: Word) -> Acted:
+    """The change that a person was to approve is not what is wanted: the agent goes on with it and is told why."""
+
+    def work(c: Connection) -> Acted:
+        row, asked = _awaits_approval(c, project, story)
+        params = {"id": row["id"], "phase": "build", "slack": SLACK[row["priority"]], "answers": [word.words]}
+        c.execute(sql("resume_item"), params)
+        _let_go(c, row, f"{recovery.SEND_BACK}: {word.words}")
+        told = ("story.sent_back", {**asked, **word.told()})
+        write_events(c, project, row["id"], (told, _moved(row, "build")))
+        return Acted(row["story_id"], "build", was_leased=False)
+
+    return db.run(work)
+
+
+def _awaits_approval(c: Connection, project: int, story: str) -> tuple[Row, dict[str, object]]:
+    """The row, locked, and what its run asks about. The journal says so: whatever a question is worded like."""
+    row = _locked(c, project, story)
+    params = {"item": row["id"], "run": row["run_no"]}
+    asked = c.execute(sql("approval_asked"), params).fetchone() if row["phase"] == "blocked" else None
+    if asked is None:
+        raise DamascusError(f"{row['story_id']} does not wait for your approval. See: damascus why {row['story_id']}")
+    return row, dict(asked)
 
 
 def open_question(db: Database, project: int, issue: int) -> Row:

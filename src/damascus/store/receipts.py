@@ -39,6 +39,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "green_tests": _tests([gate for gate in gates if gate["step"] != "red"], "green_tests"),
         "gates": gates,
         "ci": _last(steps, "ci"),
+        "approval": _approval(steps),
         "landing": _landing(db, row.id, steps),
         "confinement": (confinement := _confinement(steps)),
         "unverified": sorted({*_unverified(gates, row.phase, confinement), *_waved_through(steps), *_spec(db, row.id)}),
@@ -67,6 +68,15 @@ def _landing(db: Database, item: int, steps: list[Row]) -> dict[str, Any] | None
     if landed is None:
         return step if isinstance(step, dict) else None
     return {**(step if isinstance(step, dict) else {}), **landed["body"], "at": landed["created_at"]}
+
+
+def _approval(steps: list[Row]) -> dict[str, Any] | None:
+    """Whose word it landed by, and when that was given; before the landing, the last word there is."""
+    landed: dict[str, Any] = next((step["input"] for step in reversed(steps) if step["step"] == "land"), {})
+    said = next((step for step in reversed(steps) if step["step"] == "approved_change"), None)
+    if found := landed.get("approval"):
+        return dict(found)
+    return {**said["output"], "at": said["done_at"].isoformat()} if said else None
 
 
 def _confinement(steps: list[Row]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from damascus.domain.ports.forges import (
     Pull,
     Push,
     RemoteRefs,
+    Review,
     Stale,
     WantedJobs,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "Push",
     "RemoteRefs",
     "Report",
+    "Review",
     "RunnerCall",
     "Stale",
     "TestRun",

@@ -28,6 +28,16 @@ class Pull(BaseModel):
     comments: list[str] = Field(default_factory=list)
 
 
+class Review(BaseModel):
+    """What a person, who may write to the repository and is not the token's user, said of one commit of a pull."""
+
+    id: str
+    by: str
+    state: Literal["approved", "changes"]
+    words: str = ""
+    commit: str
+
+
 class CiJob(BaseModel):
     """One job: success is the only state that counts as passed (W1)."""
 
@@ -173,6 +183,10 @@ class Forge(Protocol):
     def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull: ...
     def diff(self, pull: Pull) -> list[ChangedFile]: ...
     def comment(self, pull: Pull, key: str, text: str) -> None: ...
+    def reviews(self, pull: Pull) -> list[Review]:
+        """Oldest first, without those that were dismissed; none where the forge has no reviews."""
+        ...
+
     def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
         """Every job of exactly this commit. No jobs: nothing has begun."""
         ...

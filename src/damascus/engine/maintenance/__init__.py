@@ -15,6 +15,8 @@ from damascus.engine.maintenance.pruner import prune
 from damascus.engine.maintenance.publisher import EVERY, publish_events
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.rescuer import Rescuer
+from damascus.engine.maintenance.reviews import EVERY as LOOK_AT_REVIEWS
+from damascus.engine.maintenance.reviews import look_at_reviews
 from damascus.engine.place import look_after
 from damascus.engine.tools import Tools
 
@@ -32,6 +34,7 @@ class Housekeeping:
             ("rescuer", 1.0, rescuer.rescue),
             ("publisher", EVERY, lambda: publish_events(first)),
             ("place", 2.0, lambda: [look_after(tools) for tools in everyone]),
+            ("reviews", LOOK_AT_REVIEWS, lambda: [look_at_reviews(tools) for tools in everyone]),
             ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
             ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
             ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.errors import TransientError
+from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
@@ -134,6 +134,15 @@ def drop_queue_branch(tools: Tools, item: UUID) -> None:
     if left is not None:
         with suppress(Stale):  # somebody else has removed it
             tools.forge.move(branch, None, left)
+
+
+def drop_story_branch(run: Run) -> None:
+    """Its story is on main. One that somebody has moved on is theirs, and a rule that keeps it keeps it."""
+    branch, forge = run.item.branch, run.tools.forge
+    left = forge.remote_refs(branch, fence_ref(run.item.uuid)).branch
+    if left is not None and _ours(run, left):
+        with suppress(Stale, DamascusError):
+            forge.move(branch, None, left)
 
 
 # ── rebase and verify ─────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ its place; nobody is blamed for that.
 
 from datetime import timedelta
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -16,9 +16,10 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
 from damascus.domain.ports import Blocked, HeadNeeded, Pull, Stale
 from damascus.domain.spec import parse_spec
+from damascus.engine.approval import approval_of, missing_approval, wanted
 from damascus.engine.elsewhere import made_here
 from damascus.engine.line import in_line
-from damascus.engine.phases.candidate import Fresh, drop_queue_branch, push_fenced, staged
+from damascus.engine.phases.candidate import Fresh, drop_queue_branch, drop_story_branch, push_fenced, staged
 from damascus.engine.phases.implement import Made
 from damascus.engine.phases.mirror_job import await_mirror
 from damascus.engine.run import Run
@@ -71,7 +72,9 @@ def _first(run: Run) -> Fresh | Outcome:
     spec = parse_spec(run.item.spec, run.item.spec_path)
     made = Made.model_validate(latest(run.tools.db, run.item.id, "implement"))
     fresh = in_line(run, spec, made_here(run, made), to_land=True)
-    return fresh if isinstance(fresh, Outcome) else pause(run.tools) or fresh
+    if isinstance(fresh, Outcome):
+        return fresh
+    return pause(run.tools) or missing_approval(run, fresh.onto, fresh.commit) or fresh
 
 
 def _tries(run: Run) -> int:
@@ -94,9 +97,15 @@ def _land(run: Run, fresh: Fresh, turn: int) -> Landing:
         Landing,
         lambda given: _move_main(run, Sha(given["old"]), Sha(given["new"])),
         key=str(turn),
-        intent=lambda: {"old": fresh.onto, "new": fresh.commit, "pull": run.item.pr_url},
+        intent=lambda: {"old": fresh.onto, "new": fresh.commit, "pull": run.item.pr_url, **_word(run, fresh)},
         with_done=lambda c, landing: merge_queue.landed(c, run.item.id) if landing.how == "landed" else None,
     )
+
+
+def _word(run: Run, fresh: Fresh) -> dict[str, Any]:
+    """Whose word it lands by, kept with the landing."""
+    found = approval_of(run, fresh.onto, fresh.commit) if wanted(run, fresh.onto) else None
+    return {"approval": found.model_dump() | {"commit": fresh.commit}} if found else {}
 
 
 def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
@@ -116,6 +125,8 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
         forge.close_merged(pull, new)
     if staged(run):
         drop_queue_branch(run.tools, run.item.uuid)
+        if run.tools.read_config(new).forge.delete_branches:
+            drop_story_branch(run)
     return Landing(how="landed", commit=new)
 
 

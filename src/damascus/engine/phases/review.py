@@ -12,6 +12,7 @@ from damascus.domain.ports import Pull
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
+from damascus.engine.approval import missing_approval
 from damascus.engine.decided import decided
 from damascus.engine.judging import Judged
 from damascus.engine.phases.red import candidate_of
@@ -32,7 +33,13 @@ def review(run: Run) -> Outcome:
     if seen.problem or seen.head is None:
         return Rejected(Verdict.NO_PR, VerdictFeedback(message=seen.problem, gate="review", files_changed=seen.files))
     judged = run.local("review", Judged, lambda: _judge(run, Sha(str(seen.head))))
-    return decided(run, judged, seen.files) or Advance(Phase.MERGE)
+    return decided(run, judged, seen.files) or _unapproved(run, seen.head) or Advance(Phase.MERGE)
+
+
+def _unapproved(run: Run, head: str) -> Outcome | None:
+    """Everything is judged: where the project wants it, a person has the last word."""
+    assert run.item.base_commit is not None
+    return missing_approval(run, run.item.base_commit, Sha(head))
 
 
 def _look(run: Run) -> Reviewed:
