@@ -14,10 +14,9 @@ def cells(row: StoryRow) -> tuple[str, str, str, str, str, str]:
 
 def tries(row: StoryRow) -> str:
     """Which try this is, of how many; a story that nobody began has none."""
-    if row.claims == 0:
+    n = row.tries
+    if n == 0:
         return "–"
-    ended = row.phase in ("blocked", "cancelled", "stale")
-    n = max(row.attempts, 1) if ended else row.attempts + 1
     return str(n) if row.phase == "done" else f"{min(n, row.budget_cycles)}/{row.budget_cycles}"
 
 
