@@ -44,9 +44,8 @@ def list_snapshots(
         return
     moment = max(snapshot.taken_at for _, snapshot in found)
     rows = [
-        (one.story, str(n), clock(one.taken_at, moment), f"run {one.run_no}", moment_of(one), one.commit[:7])
-        + (str(len(one.left_out)),)
-        for n, one in found
+        (s.story, f"{n}", clock(s.taken_at, moment), f"run {s.run_no}", moment_of(s), s.commit[:7], f"{len(s.left_out)}")
+        for n, s in found
     ]
     for line in table(("story", "n", "taken", "by", "what it is", "commit", "left out"), rows, lead=0):
         say(line)
