@@ -42,9 +42,9 @@ def list_snapshots(
         say(f"No snapshots{f' of {stories[0]}' if story else ''}: no workspace has been reset or removed yet.")
         next_step("damascus status")
         return
-    moment = max(snapshot.taken_at for _, snapshot in found)
+    last = max(snapshot.taken_at for _, snapshot in found)
     rows = [
-        (s.story, f"{n}", clock(s.taken_at, moment), f"run {s.run_no}", moment_of(s), s.commit[:7], f"{len(s.left_out)}")
+        (s.story, f"{n}", clock(s.taken_at, last), f"run {s.run_no}", moment_of(s), s.commit[:7], f"{len(s.left_out)}")
         for n, s in found
     ]
     for line in table(("story", "n", "taken", "by", "what it is", "commit", "left out"), rows, lead=0):
