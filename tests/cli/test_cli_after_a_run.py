@@ -70,13 +70,18 @@ def _events(cli: Cli) -> None:
     told = cli("events", "S-1").out
     for kind in ("story.added", "item.claimed", "attempt.rejected", "build.pr_opened", "story.landed"):
         assert kind in told
-    listed = cli("events", "--limit", "3", "--json").json["events"]
+    listed = [json.loads(line) for line in cli("events", "--limit", "3", "--json").out.splitlines()]
+    assert all(set(event) == {"seq", "id", "at", "story_id", "kind", "body"} for event in listed)
+    assert [event["seq"] for event in listed] == sorted(event["seq"] for event in listed)
+    assert listed[0]["at"].endswith("Z")
     assert len(listed) == 3 and listed[0]["id"] < listed[-1]["id"]
     assert {event["story_id"] for event in listed} <= {"S-1", "S-2"}
 
 
 def _receipt(cli: Cli, yard: Yard) -> None:
     receipt = cli("receipt", "S-1").json
+    assert receipt["tries"] == cli("show", "S-1", "--json").json["tries"]
+    assert f"try        {receipt['tries']}," in cli("show", "S-1").out
     assert receipt["merged_commit"] == receipt["candidate"] == yard.main()
     assert receipt["red_tests"] and receipt["green_tests"]
     assert {gate["gate"] for gate in receipt["gates"]} >= {"scope", "secrets", "tests"}
@@ -113,6 +118,13 @@ def _rescue(cli: Cli, folder: Path) -> None:
     assert found and found[0]["story"] == "S-1" and len(found[0]["commit"]) == 40
     assert f"Next: damascus rescue restore S-1 {found[0]['n']}" in cli("rescue", "list", "s-1").out
     assert cli("rescue", "list").code == 0
+    assert (found[0]["run_no"], found[0]["step"]) == (1, "left") and "what run 1 left" in cli("rescue", "list").out
+    taken_at = [one["taken_at"] for one in cli("rescue", "list", "--json").json["snapshots"]]
+    assert taken_at == sorted(taken_at, reverse=True)
+    unasked = cli("rescue", "restore", "S-1")
+    assert unasked.code == 2 and "lies in your repository. Say --yes" in unasked.error
+    assert not Path("S-1-rescued-1").exists()
+    assert "what run 1 left, are in" in cli("rescue", "restore", "S-1", "--yes").out
     target = folder / "rescued"
     restored = cli("rescue", "restore", "S-1", "--to", str(target))
     assert restored.code == 0, restored.err

@@ -32,6 +32,11 @@ def test_scan_finds_a_secret_and_never_prints_it(tmp_path: Path, command: Cli) -
     assert (clean.code, clean.out) == (0, "No secret in 1 file.\n")
     assert command("scan", "--json", str(good)).json["hits"] == []
     assert command("scan", str(tmp_path / "none.py")).code == 2
+    (tmp_path / "below/.git").mkdir(parents=True)
+    for name in ("below/hidden.py", "below/.git/packed.py"):
+        (tmp_path / name).write_text(bad.read_text())
+    folder = command("scan", str(tmp_path / "below"))
+    assert folder.code == 1 and "below/hidden.py:" in folder.out and ".git" not in folder.out
 
 
 @pytest.mark.req("A11")

@@ -7,7 +7,8 @@ from tests.yard import Yard, story
 
 WRITES = """
 pathlib.Path('calc.py').write_text('def one():\\n    return 1\\n\\n\\ndef two():\\n    return 2\\n')
-pathlib.Path('tests/test_two.py').write_text('from calc import two\\n\\n\\ndef test_REQ_001():\\n    assert two() == 2\\n')
+pathlib.Path('tests/test_two.py').write_text(
+    'from calc import two\\n\\n\\ndef test_REQ_001():\\n    assert two() == 2\\n')
 """
 
 

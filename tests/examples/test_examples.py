@@ -50,6 +50,9 @@ class Example:
     def json(self, *words: str, below: str = ".") -> Any:
         return json.loads(self.run(f"damascus {' '.join(words)}", below))
 
+    def json_lines(self, *words: str, below: str = ".") -> list[Any]:
+        return [json.loads(line) for line in self.run(f"damascus {' '.join(words)}", below).splitlines()]
+
 
 @pytest.fixture
 def example(request: pytest.FixtureRequest, tmp_path: Path, database_url: str) -> Example:
@@ -83,7 +86,7 @@ def test_acceptance_stops_the_first_try_and_names_only_the_requirement(example: 
     assert LANDED.findall(example.follow_readme()) == ["VAT-1"] == example.landed_in_readme
     story = example.json("show", "VAT-1", "--json", below="project")
     assert (story["phase"], story["attempts"]) == ("done", 1)
-    events = example.json("events", "VAT-1", "--json", below="project")["events"]
+    events = example.json_lines("events", "VAT-1", "--json", below="project")
     [rejected] = [event["body"] for event in events if event["kind"] == "attempt.rejected"]
     assert rejected["verdict"] == "acceptance_failed"
     assert rejected["message"] in example.readme

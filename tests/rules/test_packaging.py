@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from damascus.cli import docs
+from damascus.cli.main import main
 from damascus.system import installing
 
 TREE = Path(__file__).resolve().parents[2]
@@ -68,3 +70,33 @@ def test_hints_name_this_tree_or_the_package_itself(tmp_path: Path, monkeypatch:
     assert {name: [plain(one) for one in extras[name]] for name in installing.PACKAGES} == {
         name: [plain(package)] for name, package in installing.PACKAGES.items()
     }
+
+
+@pytest.mark.req("D19")
+def test_the_licence_and_the_documents_are_in_the_wheel() -> None:
+    whole = tomllib.loads((TREE / "pyproject.toml").read_text())
+    wheel = whole["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["force-include"] == {"docs": "damascus/docs"} and not (TREE / "src/damascus/docs").exists()
+    assert PROJECT["license"] == "Apache-2.0" and PROJECT["license-files"] == ["LICENSE"]
+    text = (TREE / "LICENSE").read_text()
+    assert "Version 2.0, January 2004" in text and "END OF TERMS AND CONDITIONS" in text
+
+
+def test_docs_lists_and_prints_every_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs"]) == 0
+    listed = {line.split("  ")[0].strip() for line in capsys.readouterr().out.splitlines()}
+    folder = TREE / "docs"
+    assert {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.md")} <= listed
+    for name in ("spec", "docs/spec.md"):
+        assert main(["docs", name]) == 0
+        assert capsys.readouterr().out == (TREE / "docs/spec.md").read_text()
+    assert main(["docs", "moon"]) == 2
+    assert "there is no page 'moon'" in capsys.readouterr().err
+
+
+def test_docs_of_an_installed_wheel_are_beside_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "site-packages/damascus"
+    (package / "docs").mkdir(parents=True)
+    (package / "docs/spec.md").write_text("# The spec\n")
+    monkeypatch.setattr(docs, "PACKAGE", package)
+    assert docs.folder_of_pages() == package / "docs"

@@ -1,13 +1,11 @@
 """damascus events: the history, oldest first; with --follow as it happens, each event with its number in the stream."""
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from damascus.cli.opened import opened
-from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say, table
+from damascus.cli.say import compact_json, next_step, say, table
 from damascus.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ def events(
     after: Annotated[
         int | None, typer.Option("--after", min=0, metavar="N", help="With --follow: all after number N.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON; with --follow one object a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON, one object a line.")] = False,
 ) -> None:
     """What happened, oldest first.
 
@@ -38,14 +36,15 @@ def events(
         raise UsageError("--after counts along the numbered stream. Say it with --follow.")
     db, project = opened()
     item = views.story_row(db, project.row, story).id if story else None
+    stream.publish(db)
     if follow:
-        stream.publish(db)
         start = stream.tail(db, project.row.id, item, limit) if after is None else after
         _follow(db, project.row.id, item, start, as_json=as_json)
         return
     found = views.events(db, project.row, item, limit)
     if as_json:
-        print_json({"events": [_published(row) for row in found]})
+        for row in found:
+            print(compact_json(_published(row)))
         return
     for line in table(("when", "story", "event", "details"), [_cells(row) for row in found], shrink=(3,), lead=0):
         say(line)
@@ -58,15 +57,13 @@ def _follow(db: "Database", project: int, item: int | None, after: int, *, as_js
     for row in stream.follow(db, after):
         if row["project_id"] != project or item not in (None, row["item_id"]):
             continue
-        if as_json:
-            text = json.dumps({"seq": row["seq"], **_published(row)}, default=str)
-        else:
-            text = "  ".join((str(row["seq"]), *_cells(row)))
-        print(text, flush=True)
+        print(compact_json(_published(row)) if as_json else "  ".join((str(row["seq"]), *_cells(row))), flush=True)
 
 
 def _published(row: "Row") -> dict[str, Any]:
+    """One shape, with and without --follow: an object a line."""
     return {
+        "seq": row["seq"],
         "id": row["id"],
         "at": row["created_at"],
         "story_id": row["story_id"],

@@ -23,6 +23,7 @@ from damascus.cli import (
     db,
     demo,
     diff,
+    docs,
     doctor,
     events,
     forge,
@@ -84,6 +85,7 @@ VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("release", hold.release, "Let a repository go on."),
     ("scan", scan.scan, "Look through files for secrets."),
     ("replay", replay.replay, "Check a story's logged writes again."),
+    ("docs", docs.docs, "The documents: list them, or print one."),
     ("doctor", doctor.doctor, "Check that all is there, and say what to do."),
 )
 for _name, _verb, _short in VERBS:

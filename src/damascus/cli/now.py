@@ -11,10 +11,9 @@ LOOKS_AT_CI = ("ci", "ci_since", "ci_begun")
 
 def tries(row: StoryRow) -> str:
     """Which try this is, of how many; a story that nobody began has none."""
-    if row.claims == 0:
+    n = row.tries
+    if n == 0:
         return "–"
-    ended = row.phase in ("blocked", "cancelled", "stale")
-    n = max(row.attempts, 1) if ended else row.attempts + 1
     return str(n) if row.phase == "done" else f"{min(n, row.budget_cycles)}/{row.budget_cycles}"
 
 

@@ -1,5 +1,6 @@
 """damascus rescue: whatever an agent wrote can be listed and restored (X2)."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 from damascus.cli.opened import opened, opened_for
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, table
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, UsageError
 
 if TYPE_CHECKING:
     from damascus.app import Project
@@ -33,6 +34,7 @@ def list_snapshots(
     db, project = opened_for(story) if story else opened()
     stories = [views.story_row(db, project.row, story).story_id] if story else _snapshots(project).stories()
     found = [(n, snapshot) for name in stories for n, snapshot in enumerate(_chain(project, name), 1)]
+    found.sort(key=lambda row: (row[1].taken_at, -row[0]), reverse=True)
     if as_json:
         print_json({"snapshots": [_published(n, snapshot) for n, snapshot in found]})
         return
@@ -40,12 +42,12 @@ def list_snapshots(
         say(f"No snapshots{f' of {stories[0]}' if story else ''}: no workspace has been reset or removed yet.")
         next_step("damascus status")
         return
-    moment = max(snapshot.taken_at for _, snapshot in found)
+    last = max(snapshot.taken_at for _, snapshot in found)
     rows = [
-        (s.story, str(n), clock(s.taken_at, moment), f"run {s.run_no}", s.step, s.commit[:7], str(len(s.left_out)))
+        (s.story, f"{n}", clock(s.taken_at, last), f"run {s.run_no}", moment_of(s), s.commit[:7], f"{len(s.left_out)}")
         for n, s in found
     ]
-    for line in table(("story", "n", "taken", "run", "after step", "commit", "left out"), rows, lead=0):
+    for line in table(("story", "n", "taken", "by", "what it is", "commit", "left out"), rows, lead=0):
         say(line)
     next_step(f"damascus rescue restore {found[0][1].story} {found[0][0]}")
 
@@ -57,8 +59,9 @@ def restore(
         int, typer.Argument(metavar="N", min=1, help="Which one, as in `rescue list`; 1 is the newest.")
     ] = 1,
     to: Annotated[str | None, typer.Option("--to", metavar="DIR", help="A new folder for the files.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask before writing into the repository.")] = False,
 ) -> None:
-    """Write the files of a snapshot into a new folder.
+    """Write the files of a snapshot into a new folder; asks before that lies in the repository.
 
     \b
     Example:  damascus rescue restore S-21 1 --to /tmp/S-21
@@ -73,12 +76,38 @@ def restore(
         raise DamascusError(f"{name} has {had}, so there is no number {number}. See them: damascus rescue list {name}")
     folder = Path(to or f"{name}-rescued-{number}").absolute()
     _refuse_taken(folder)
+    _agree(project, folder, yes)
     snapshot = chain[number - 1]
     files = _snapshots(project).restore(snapshot.commit, folder)
-    say(f"{files:,} files of {name} as they were after {snapshot.step} of run {snapshot.run_no} are in {folder}")
+    say(f"{files:,} files of {name}, {moment_of(snapshot)}, are in {folder}")
     for line in snapshot.left_out:
         say(f"  left out then: {line}")
     next_step(f"damascus show {name}")
+
+
+def moment_of(snapshot: "Snapshot") -> str:
+    """What lies in it, by whom it was written."""
+    run = snapshot.run_no
+    known = {
+        "left": f"what run {run} left",
+        "resume": f"what run {run} left when its worker stopped",
+        "reap": f"what was there when run {run} was over",
+        "prepare": f"what was there before run {run}",
+    }
+    return known.get(snapshot.step, f"after {snapshot.step} of run {run}")
+
+
+def _agree(project: "Project", folder: Path, yes: bool) -> None:
+    """The repository is the person's: nothing new appears in it unasked."""
+    if yes or not folder.resolve().is_relative_to(project.repository.top.resolve()):
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(
+            f"{folder} lies in your repository. Say --yes to write there, or name a folder elsewhere with --to. "
+            "Nothing was changed."
+        )
+    if not typer.confirm(f"{folder} lies in your repository. Write the files there?"):
+        raise DamascusError("nothing was written. Name a folder elsewhere with --to.")
 
 
 def _refuse_taken(folder: Path) -> None:

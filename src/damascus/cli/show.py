@@ -80,7 +80,7 @@ def _published(row: "StoryRow", whole: "Row", steps: "list[Row]", issues: "list[
 
     kept = ("spec_path", "spec_hash", "file_scope", "candidate", "run_no", "claims", "rescues", "priority", "rough",
             "answers", "created_at", "first_attempted_at", "resume_phase")  # fmt: skip
-    more = {key: whole[key] for key in kept}
+    more = {"tries": row.tries, **{key: whole[key] for key in kept}}
     return {**item(row), **more, "spec": bytes(whole["spec"]), "steps": steps, "issues": issues}
 
 

@@ -117,7 +117,7 @@ def _moment(commit: Commit) -> datetime:
 def _message(story: StoryId, said: dict[str, str], left_out: list[str]) -> str:
     """Readable in `git log`; a path may hold any byte, so it is written as JSON."""
     said = said | {"Story": story, "Step": json.dumps(said["Step"])}
-    lines = [f"snapshot of {story} after {json.loads(said['Step'])}", ""]
+    lines = [f"snapshot of {story}, run {said['Run']}: {json.loads(said['Step'])}", ""]
     lines += [f"{MARK}{key}: {value}" for key, value in said.items()]
     lines += [f"{MARK}Left-Out: {json.dumps(item)}" for item in left_out[:LISTED]]
     if len(left_out) > LISTED:

@@ -30,6 +30,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "phase": row.phase,
         "verdict": row.last_verdict,
         "attempts": row.attempts,
+        "tries": row.tries,
         "spec": {"path": whole["spec_path"], "sha256": whole["spec_hash"]},
         "base_commit": row.base_commit,
         "candidate": whole["candidate"],

@@ -85,6 +85,14 @@ class StoryRow:
         return Phase(self.phase) in ACTIVE
 
     @property
+    def tries(self) -> int:
+        """Which try this is, or was the last; 0: nobody began it."""
+        if self.claims == 0:
+            return 0
+        ended = self.phase in ("blocked", "cancelled", "stale")
+        return max(self.attempts, 1) if ended else self.attempts + 1
+
+    @property
     def status(self) -> str:
         """The task-graph word (A1)."""
         return task_status(Phase(self.phase), self.claims > 0).value

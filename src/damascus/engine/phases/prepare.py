@@ -55,7 +55,7 @@ def _previous(run: Run) -> dict[str, dict[str, Any]]:
 
 
 def _left_behind(run: Run, last: dict[str, dict[str, Any]]) -> str | None:
-    saved = save(run, "prepare", Sha(last["prepare"]["base"]))
+    saved = save(run, "left", Sha(last["prepare"]["base"]), by=_last_run(run))
     made = last.get("implement", {}).get("tree")
     return saved or (made if made and tree_here(run, made) else _pushed(run))
 
@@ -71,9 +71,16 @@ def _pushed(run: Run) -> str | None:
     return run.tools.mirror.tree(candidate) if candidate and run.tools.forge.have(candidate) else None
 
 
-def save(run: Run, step: str, base: Sha) -> str | None:
-    """All that is in the workspace becomes a commit of the story's snapshot chain, before anything is reset."""
-    item = run.item
+def _last_run(run: Run) -> int:
+    """The run that wrote what lies in the workspace: the last one that sent an agent."""
+    row = run.tools.db.one("last_agent_run", item=run.item.id, run=run.item.run_no)
+    return int(row["run_no"]) if row and row["run_no"] else run.item.run_no
+
+
+def save(run: Run, step: str, base: Sha, by: int | None = None) -> str | None:
+    """All that is in the workspace becomes a commit of the story's snapshot chain, before anything is reset. `by` is
+    the run that wrote it, if not this one."""
+    item, run_no = run.item, by or run.item.run_no
     folder = run.tools.workspaces.whole(item.story_id)
-    saved = run.tools.snapshots.save(folder, item.story_id, run_no=item.run_no, step=step, fence=item.fence, base=base)
+    saved = run.tools.snapshots.save(folder, item.story_id, run_no=run_no, step=step, fence=item.fence, base=base)
     return saved.tree if saved else None
