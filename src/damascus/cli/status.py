@@ -57,7 +57,7 @@ def header(app: "App", project: "Project", snapshot: "Snapshot") -> str:
     alive = living(app, list(snapshot.workers))
     slots = sum(worker.slots for worker in alive)
     busy = snapshot.count("leased")
-    parts = [snapshot.project, f"{main} at {short(project.repository.tip(main))}"]
+    parts = [snapshot.project, f"{main} at {short(claims.main_tip(project))}"]
     parts.append(f"{busy} of {max(slots, busy)} slots busy" if alive else "no worker runs")
     if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
         parts.append(styled(f"{needs} needs you" if needs == 1 else f"{needs} need you", "red"))
