@@ -52,7 +52,7 @@ class Elsewhere:
         self.stays_for = ""
         self.can_rerun = can_rerun
         self.main = GREEN
-        """What it shows of a commit that a person made."""
+        """What it shows of the commit that the yard began with."""
         self.asked: list[str] = []
         self.reruns: list[tuple[str, list[str]]] = []
         self.comments: list[str] = []
@@ -66,7 +66,7 @@ class Elsewhere:
         return ""
 
     def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
-        if "damascus" not in self.forge.mirror.message(sha).lower():
+        if self.forge.mirror.message(sha).strip() == "start":
             return self.main.run(sha, 0)
         self.asked.append(sha)
         if self.stays_for != sha:
