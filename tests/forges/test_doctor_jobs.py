@@ -37,3 +37,10 @@ def test_no_run_or_none_that_has_ended_is_said() -> None:
     assert told("")[0] == told("", test="running")[0] == "warn"
     patient = Patient(parse_config(""), {}, "main", Api("http://127.0.0.1:1", lambda: ""), "")
     assert "no finished CI run" in jobs_check(patient, None, lambda sha: CiRun(sha=sha, run_id="")).says
+
+
+def test_a_main_that_is_red_by_itself_is_named_and_charged_to_nobody() -> None:
+    state, says = told("[workspace]\nsetup = 'make deps'", test="failure")
+    assert state == "warn"
+    assert "main itself is red (test)" in says and "charged nothing" in says and "[workspace] setup" in says
+    assert "itself is red" not in told("", build="success", deploy="skipped")[1]

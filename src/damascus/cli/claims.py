@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from damascus.app import App, Project
+    from damascus.domain.ids import Sha
     from damascus.store.views import StoryRow
 
 NAMED = 10
@@ -35,6 +36,14 @@ def _missing(app: "App", project: "Project") -> dict[str, str]:
     return Main(
         app.database, project.row, project.folder, mirror.git, lambda: mirror, lambda: Sha(mirror.main(branch) or "")
     ).missing()
+
+
+def main_tip(project: "Project") -> "Sha":
+    """Main where stories land: on a forge as it was when we last looked, which `run` does all the time. The folder's
+    own main may be days behind that."""
+    branch = project.row.main_branch
+    there = project.mirror.main(branch) if project.row.forge is not None else None
+    return there or project.repository.tip(branch)
 
 
 def marked(row: "StoryRow", missing: dict[str, str]) -> "StoryRow":

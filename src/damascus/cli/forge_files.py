@@ -51,7 +51,13 @@ JOB = """\
           git init --quiet .
           git fetch -q --depth 1 "${{{{ github.server_url }}}}/${{{{ github.repository }}}}" "${{{{ github.sha }}}}"
           git checkout --quiet FETCH_HEAD
-      - name: {name}
+{setup}      - name: {name}
+        run: |
+{command}
+"""
+
+SETUP = """\
+      - name: set up
         run: |
 {command}
 """
@@ -87,27 +93,40 @@ def add_forge(top: Path, url: str, token_file: Path) -> Written:
     return Written(SETTINGS_FILE, "[forge] added", changed=True)
 
 
-def add_workflow(top: Path, jobs: Mapping[str, str], main: str, prefix: str) -> Written:
+@dataclass(frozen=True)
+class Ci:
+    """What the forge's CI has to do: `setup` prepares each checkout, as it does those of Damascus."""
+
+    jobs: Mapping[str, str]
+    setup: str = ""
+
+
+def add_workflow(top: Path, ci: Ci, main: str, prefix: str) -> Written:
     """Where the repository has none for this forge: those of `.github` ask for actions from elsewhere."""
     folder, file = top / WORKFLOWS, top / WORKFLOW
     if folder.is_dir() and any(folder.iterdir()):
         return Written(WORKFLOWS, "kept as it is", changed=False)
     folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(workflow_text(jobs, main, prefix), "utf-8")
-    return Written(WORKFLOW, f"written, with the job {' and '.join(jobs)}", changed=True)
+    file.write_text(workflow_text(ci, main, prefix), "utf-8")
+    told = f"written, with the job {' and '.join(ci.jobs)}" + (", after [workspace] setup" if ci.setup else "")
+    return Written(WORKFLOW, told, changed=True)
 
 
-def workflow_text(jobs: Mapping[str, str], main: str, prefix: str) -> str:
+def workflow_text(ci: Ci, main: str, prefix: str) -> str:
     branches = ", ".join(_quoted(name) for name in (main, f"{prefix}**", QUEUE_BRANCHES))
     head = HEAD.format(main=main, branches=branches)
-    return head + "\n".join(_job(name, command) for name, command in jobs.items())
+    return head + "\n".join(_job(name, command, ci.setup) for name, command in ci.jobs.items())
 
 
-def _job(name: str, command: str) -> str:
-    indented = "\n".join(f"          {line}".rstrip() for line in command.strip().splitlines())
+def _job(name: str, command: str, setup: str) -> str:
     known_as = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     job_id = known_as if known_as[:1].isalpha() else f"job-{known_as}"
-    return JOB.format(id=job_id, name=_quoted(name), command=indented)
+    before = SETUP.format(command=_indented(setup)) if setup.strip() else ""
+    return JOB.format(id=job_id, name=_quoted(name), command=_indented(command), setup=before)
+
+
+def _indented(command: str) -> str:
+    return "\n".join(f"          {line}".rstrip() for line in command.strip().splitlines())
 
 
 def jobs_of(config: "Config", command: str | None) -> dict[str, str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from damascus.cli.forge_files import Written, add_forge, add_workflow, jobs_of
+from damascus.cli.forge_files import Ci, Written, add_forge, add_workflow, jobs_of
 from damascus.domain.errors import DamascusError
 from damascus.forges.gitea_server import GiteaServer
 from damascus.forges.gitea_server_programs import find_programs, reachable_folder
@@ -145,7 +145,8 @@ def bring(place: Place, server: GiteaServer, environ: dict[str, str], name: str,
     url = f"{server.url}/{server.user}/{called}"
     settings = add_forge(repository.top, url, place.token_file)
     workflow = add_workflow(
-        repository.top, jobs_of(config, found.command), found.main, config.project.branch_prefix
+        repository.top, Ci(jobs_of(config, found.command), config.workspace.setup),
+        found.main, config.project.branch_prefix,
     )  # fmt: skip
     server.create_repository(called, empty=True, private=True, main=found.main)
     steps = _uncommitted(repository, found.main, [settings.path, workflow.path])

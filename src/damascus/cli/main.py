@@ -33,6 +33,7 @@ from damascus.cli import (
     inbox,
     init,
     logs,
+    new,
     prompt,
     receipt,
     replay,
@@ -62,6 +63,7 @@ app = typer.Typer(
 VERBS: tuple[tuple[str, Callable[..., object], str], ...] = (
     ("demo", demo.demo, "See it work: five stories, no key, no server."),
     ("init", init.init, "Make this git repository a project."),
+    ("new", new.new, "Write a spec to edit, from one sentence."),
     ("add", add.add, "Queue stories from spec files, all or none."),
     ("run", run.run, "Work the queue of this project."),
     ("worker", worker.worker, "One more worker, on any host."),

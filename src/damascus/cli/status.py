@@ -55,7 +55,7 @@ def header(app: "App", project: "Project", snapshot: "Snapshot") -> str:
 
     main = project.row.main_branch
     alive = living(app, list(snapshot.workers))
-    parts = [snapshot.project, f"{main} at {short(project.repository.tip(main))}"]
+    parts = [snapshot.project, f"{main} at {short(claims.main_tip(project))}"]
     parts += _slots(alive) if alive else ["no worker runs"]
     if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
         parts.append(styled(f"{needs} needs you" if needs == 1 else f"{needs} need you", "red"))

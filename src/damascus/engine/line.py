@@ -64,7 +64,7 @@ def in_line(run: Run, spec: Spec, made: Made, *, to_land: bool) -> Fresh | Outco
         elif _says_red(tested) and turn.move != Move.LEAVE:
             _mark_red(run, mine)
         else:
-            return _blamed(run, spec, mine, tested)
+            return blamed(run, spec, mine, tested)
 
 
 def _at_hand(run: Run, mine: Entry | None) -> Entry | None:
@@ -149,7 +149,7 @@ def _mark_red(run: Run, mine: Entry) -> None:
     run.write(lambda c: merge_queue.mark(c, mine.item, mine.commit, "red"))
 
 
-def _blamed(run: Run, spec: Spec, mine: Entry, tested: Outcome) -> Outcome:
+def blamed(run: Run, spec: Spec, mine: Entry, tested: Outcome) -> Outcome:
     """Nothing unproven was beneath what is red: main is looked at, then it is sent back. No verdict stays none."""
     red = _red_on_main(run, spec, mine) if _says_red(tested) and tested.verdict == Verdict.CI_FAILED else []
     return _main_is_red(run, mine.base, red) if red else tested

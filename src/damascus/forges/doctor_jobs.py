@@ -22,7 +22,21 @@ def jobs_check(patient: Patient, tip: Sha | None, look: Callable[[Sha], CiRun]) 
     wanted = WantedJobs.of(patient.config.ci)
     shown = ", ".join(f"{job.name} {job.state}" for job in ci.jobs)
     told = f"{patient.main}'s last run ({short(tip)}): {shown}"
-    return Check("jobs", "ok", told) if ci.green(wanted) else Check("jobs", "warn", f"{told}. {_proposal(ci, wanted)}")
+    if ci.green(wanted):
+        return Check("jobs", "ok", told)
+    return Check("jobs", "warn", f"{told}. {_red(patient, ci, wanted)}{_proposal(ci, wanted)}")
+
+
+def _red(patient: Patient, ci: CiRun, wanted: WantedJobs) -> str:
+    """A main that fails by itself is nobody's failure."""
+    failed = [job.name for job in ci.judged(wanted) if job.state == "failure"]
+    if not failed:
+        return ""
+    lacks = " Does the workflow do what [workspace] setup does?" if patient.config.workspace.setup else ""
+    return (
+        f"{patient.main} itself is red ({', '.join(failed)}): a story that fails there too is charged nothing, it "
+        f"waits with a question until {patient.main} is mended.{lacks} "
+    )
 
 
 def _proposal(ci: CiRun, wanted: WantedJobs) -> str:

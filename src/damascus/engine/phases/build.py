@@ -8,13 +8,15 @@ of exactly those that land before it.
 
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.ids import Sha
+from damascus.domain.merge_queue import Entry
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
-from damascus.domain.spec import parse_spec
+from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine import judging
-from damascus.engine.line import in_line
-from damascus.engine.phases.candidate import bring_up_to_date, main_tip
-from damascus.engine.phases.implement import implement
+from damascus.engine.line import blamed, in_line
+from damascus.engine.phases.candidate import Fresh, bring_up_to_date, main_tip, rebased
+from damascus.engine.phases.implement import Made, implement
 from damascus.engine.phases.prepare import prepare
 from damascus.engine.phases.red import prove_red
 from damascus.engine.run import Run
@@ -37,13 +39,21 @@ def build(run: Run) -> Outcome:
     if red.findings:
         return judging.rejected(run, red, made.files_changed)
 
-    if run.tools.forge.runs_ci:
-        fresh = in_line(run, spec, made, to_land=False)
-    else:
-        fresh = bring_up_to_date(run, spec, made, main_tip(run))
+    here = run.tools.forge.runs_ci
+    fresh = in_line(run, spec, made, to_land=False) if here else _on_its_own(run, spec, made)
     if isinstance(fresh, Outcome):
         return fresh
     return Advance(Phase.REVIEW, {**fresh.facts(), "queue_green": fresh.commit})
+
+
+def _on_its_own(run: Run, spec: Spec, made: Made) -> Fresh | Outcome:
+    """On top of main, where CI runs elsewhere. A main that fails by itself is not charged to the story."""
+    tip = main_tip(run)
+    fresh = bring_up_to_date(run, spec, made, tip)
+    if isinstance(fresh, Fresh):
+        return fresh
+    tested = rebased(run, made, tip).commit
+    return blamed(run, spec, Entry(run.item.id, tip, Sha(tested)), fresh) if tested else fresh
 
 
 def back_to_spec(reason: str) -> Outcome:
