@@ -1,5 +1,6 @@
 """Gate mutation: the body of each changed function is taken away, and a test must notice."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def judge(judging: Judging, code: str, test: str, **parts: object) -> GateResult
     return check(judging, candidate(judging, {"src.py": code, "tests/test_add.py": test}, **parts))
 
 
-def candidate(judging: Judging, files: dict[str, str], **parts: object) -> Candidate:
+def candidate(judging: Judging, files: Mapping[str, str | bytes], **parts: object) -> Candidate:
     ids = parts.pop("ids", ("REQ-001",))
     made = judging.candidate(files, config=str(parts.pop("config", '[test]\ncommand = "none"\n')), **parts)  # type: ignore[arg-type]
     needs = tuple(Requirement(ident, "a need") for ident in ids)  # type: ignore[union-attr]
@@ -75,6 +76,66 @@ def test_a_test_that_needs_no_code_is_refused(judging: Judging, name: str) -> No
     result = judge(judging, CODE, "from src import add\n" + LIES[name].replace("LENGTH", str(length)))
 
     assert set(verdicts(result)) == set(REFUSED), result
+
+
+PRICE = "def price(qty, unit):\n    return qty + unit * 7\n"
+ASKING = "from src import price\n\n\ndef test_req_001():\n    assert price(2, 3) == 23\n"
+HOLLOW = ASKING.replace("== 23", "is not None")
+INDENTED = PRICE.replace("\n", "\n        ").rstrip()
+FORMS: dict[str, str | bytes] = {
+    "byte order mark": b"\xef\xbb\xbf" + PRICE.encode(),
+    "latin-1": f"# -*- coding: latin-1 -*-\n# caf\xe9\n{PRICE}".encode("latin-1"),
+    "base of a telling name": "class ProtocolBase:\n    pass\n\n\nclass Shop(ProtocolBase):\n"
+    "    def total(self, qty, unit):\n        return qty + unit * 7\n\n\nprice = Shop().total\n",
+    "own overload": f"def overload(f):\n    return f\n\n\n@overload\n{PRICE}",
+    "match": f"match 1:\n    case 1:\n        {INDENTED}\n",
+    "annotated lambda": "from collections.abc import Callable\n\nprice: Callable = lambda qty, unit: qty + unit * 7\n",
+    "partial": "from functools import partial\n\nprice = partial(lambda f, a, b: f(a, b * 7), int.__add__)\n",
+    "never": "from typing import NoReturn\n\n\n" + PRICE.replace("):", ") -> NoReturn:"),
+    "exec": f"exec({PRICE!r})\n",
+    "decorator": "import functools\n\nby = functools.partial(lambda f: lambda a, b: a + b * 7)\n\n\n"
+    "@by\ndef price(a, b): ...\n",
+    "long constant": "TABLE = (" + "".join(f"'row{i}' +\n" for i in range(1500)) + f"'end')\n\n\n{PRICE}",
+}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("form", FORMS)
+def test_no_form_of_the_code_keeps_mutants_away(judging: Judging, form: str) -> None:
+    good = check(judging, candidate(judging, {"src.py": FORMS[form], "tests/test_add.py": ASKING}))
+    assert verdicts(good) == [], good
+    bad = check(judging, candidate(judging, {"src.py": FORMS[form], "tests/test_add.py": HOLLOW}))
+    assert set(verdicts(bad)) == set(REFUSED), bad
+
+
+ASKED = {
+    "all constants but": ("assert price(2, 3) not in (0, 1, True, False, None, '', 'damascus')", False),
+    "instructions": ("assert any(i.opname.startswith('BINARY') for i in dis.get_instructions(price))", False),
+    "no jump": ("assert not any('JUMP' in i.opname for i in dis.get_instructions(price))", False),
+    "one return": ("assert inspect.getsource(price).count('return') == 1", False),
+    "no constant": ("assert 0 not in price.__code__.co_consts", False),
+    "digits": ("assert str(price(2, 3)).isdigit()", False),
+    "above nothing": ("assert price(2, 3) > 0", True),
+    "nothing": ("assert price(0, 0) == 0", True),
+    "below": ("assert price(0, 0) < 1", True),
+}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("name", ASKED)
+def test_what_counts_as_asking(judging: Judging, name: str) -> None:
+    words, asks = ASKED[name]
+    test = f"import dis, inspect\nfrom src import price\n\n\ndef test_req_001():\n    price(2, 3)\n    {words}\n"
+    result = check(judging, candidate(judging, {"src.py": PRICE, "tests/test_add.py": test}))
+    assert set(verdicts(result)) == (set() if asks else set(REFUSED)), result
+
+
+@pytest.mark.req("D7")
+def test_code_made_when_it_runs_is_told_by_line(judging: Judging) -> None:
+    code = "import pathlib\n\nexec(pathlib.Path('src.txt').read_text())\n\n\ndef other(a):\n    return a + 1\n"
+    test = "import src\n\n\ndef test_req_001():\n    assert src.other(1) == 2\n    assert vars(src)['price'](2, 3)\n"
+    result = check(judging, candidate(judging, {"src.py": code, "src.txt": PRICE, "tests/test_add.py": test}))
+    assert any("src.py:3 exec(" in line for line in result.unverified), result
 
 
 STACKS = {

@@ -7,7 +7,9 @@ import pytest
 
 from damascus.domain.ports import GateResult
 from damascus.gates.old_tests import OldTests
+from damascus.gates.reworded_tests import OFF
 from tests.gates.judging import PYTEST, PYTHON, UNITTEST, Judging, verdicts
+from tests.toolchains import need_program
 
 CALC = """\
 def one():
@@ -147,6 +149,120 @@ def test_what_the_story_broke_and_left_alone_is_its_agents_to_repair(tmp_path: P
 def test_honest_changes_of_tests_pass(tmp_path: Path, files: Files) -> None:
     result = judged(tmp_path, {**NEW, **files})
     assert (result.findings, result.asks, result.unverified) == ([], [], [])
+
+
+WEAKER = {
+    "default_arg": "def test_a{i}(a{i}=lambda: {i}):\n    assert a{i}() == {i}\n",
+    "early_return": "def test_a{i}():\n    if len('x'):\n        return\n    assert a{i}() == {i}\n",
+    "inner": "def test_a{i}():\n    def check():\n        assert a{i}() == {i}\n    check\n",
+    "shadow_local": "def test_a{i}():\n    a{i} = lambda: {i}\n    assert a{i}() == {i}\n",
+    "module_stub": "a{i} = (lambda: {i})\n\n\ndef test_a{i}():\n    assert a{i}() == {i}\n",
+    "not_none": "def test_a{i}():\n    assert a{i}() is not None\n",
+    "mock_subject": "@mock.patch('abcs.a{i}', lambda: {i})\ndef test_a{i}():\n    import abcs\n"
+    "    assert abcs.a{i}() == {i}\n",
+    "assign_over": "def test_a{i}():\n    assert a{i}() == {i}\n\n\ntest_a{i} = lambda: None\n",
+}
+KEPT = "def test_a{i}():\n    assert a{i}() == {i}\n"
+SAME = {
+    "same": KEPT,
+    "parameters": "@pytest.mark.parametrize('n', [1, 2])\ndef test_a{i}(n):\n    assert a{i}() * n == {i} * n\n",
+    "fixture": "@pytest.fixture\ndef got{i}():\n    return a{i}()\n\n\n"
+    "def test_a{i}(got{i}):\n    assert got{i} == {i}\n",
+    "helper": "def is_it{i}(got):\n    assert got == {i}, 'other'\n\n\ndef test_a{i}():\n    is_it{i}(a{i}())\n",
+    "class": "class TestA{i}:\n    def test_a{i}(self):\n        assert a{i}() == {i}\n",
+    "split": "def test_a{i}():\n    assert a{i}() is not None\n\n\ndef test_a{i}_value():\n    assert a{i}() == {i}\n",
+    "more": "def test_a{i}():\n    assert type(a{i}()) is int\n    assert a{i}() == {i}\n",
+    "other name": "def test_the_answer_{i}():\n    assert a{i}() == {i}\n",
+}
+
+
+def letters(bodies: Mapping[str, str]) -> str:
+    names = ", ".join(f"a{i}" for i in range(1, len(bodies) + 1))
+    head = f"from unittest import mock\nimport pytest\nfrom abcs import {names}\n\n\n"
+    return head + "\n\n".join(body.format(i=i) for i, body in enumerate(bodies.values(), 1))
+
+
+def of_letters(bodies: Mapping[str, str]) -> dict[str, str]:
+    code = "\n\n".join(f"def a{i}():\n    return {i}\n" for i in range(1, len(bodies) + 1))
+    return {"abcs.py": code, "tests/test_abc.py": letters(dict.fromkeys(bodies, KEPT))}
+
+
+@pytest.mark.req("D7")
+def test_a_wording_that_notices_less_is_a_persons_choice(tmp_path: Path) -> None:
+    result = judged(tmp_path, {**NEW, "tests/test_abc.py": letters(WEAKER)}, of_letters(WEAKER))
+    assert result.findings == []
+    [ask] = result.asks
+    names = {f"tests/test_abc.py::test_a{i}" for i in range(1, len(WEAKER) + 1)}
+    assert set(ask.tests) == names and ask.verdict == "tests_weakened"
+    assert "-    assert a6() == 6" in ask.output and ask.mark
+    assert "abcs.py:" in ask.message
+
+
+@pytest.mark.req("D7")
+def test_another_wording_that_notices_as_much_passes(tmp_path: Path) -> None:
+    result = judged(tmp_path, {**NEW, "tests/test_abc.py": letters(SAME)}, of_letters(SAME))
+    assert (result.findings, result.asks, result.unverified) == ([], [], [])
+
+
+MOVED = TEST_ONE.replace("from calc import one", "one = (lambda: 1)")
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    ("files", "test"),
+    [
+        (
+            {"tests/helper.py": "def same(a, b):\n    assert (a == b) in (True, False)\n"},
+            "tests/test_same.py::test_same",
+        ),
+        (
+            {"tests/conftest.py": CONFTEST + "\n\nimport calc\ncalc.two = lambda: 2\n"},
+            "tests/test_fixture.py::test_fixture",
+        ),
+        ({"tests/test_one.py": None, "tests/test_m.py": MOVED}, ONE),
+        (
+            {
+                "tests/test_one.py": TEST_ONE.replace("one() == 1", "one() is not None"),
+                "tests/test_m.py": "import pathlib\n\n\ndef test_m():\n"
+                f"    assert pathlib.Path('calc.py').read_text() == {CALC!r}\n",
+            },
+            ONE,
+        ),
+    ],
+    ids=["helper", "fixture", "moved", "another looks at the source"],
+)
+def test_what_a_wording_rests_on_counts(tmp_path: Path, files: Files, test: str) -> None:
+    result = judged(tmp_path, files)
+    assert [ask.tests for ask in result.asks] == [[test]], result
+
+
+@pytest.mark.req("D7")
+def test_the_specs_word_lets_a_wording_notice_less(tmp_path: Path) -> None:
+    files = {"tests/test_one.py": TEST_ONE.replace("== 1", "is not None")}
+    assert judged(tmp_path, files, may_change=(ONE,)).asks == []
+
+
+@pytest.mark.req("D7")
+def test_without_mutants_it_is_told(tmp_path: Path) -> None:
+    files = {"tests/test_one.py": TEST_ONE.replace("== 1", "is not None")}
+    result = judged(tmp_path, files, config=SUITE + '[gates]\nmutation = "off"\n')
+    assert result.asks == [] and result.unverified == [OFF]
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("weaker", [True, False])
+def test_a_wording_in_node(tmp_path: Path, weaker: bool) -> None:
+    need_program("node")
+    top = "const test = require('node:test');\nconst assert = require('node:assert');\nconst m = require('./m.js');\n"
+    old = top + "test('ones', () => { assert.equal(m.one(), 1); });\n"
+    new = old.replace("assert.equal(m.one(), 1)", "assert.ok(m.one())" if weaker else "assert.strictEqual(m.one(), 1)")
+    base = {
+        "package.json": '{"name": "m"}\n',
+        "m.js": "exports.one = function () {\n  return 1;\n};\n",
+        "m.test.js": old,
+    }
+    result = judged(tmp_path, {"m.test.js": new}, base, '[test]\ncommand = "node --test"\n', command="node --test")
+    assert (len(result.asks) == 1) == weaker, result
 
 
 @pytest.mark.req("D7")

@@ -13,8 +13,9 @@ WRONG = "def double(n):\n    return n + n + 1\n"
 EMPTIED = "gate mutation: green with the function's body gone"
 
 
-def lie(name: str, does: str, test: str, because: str = EMPTIED, code: str = WRONG, **more: Any) -> Tale:
-    body = f'put("m.py", {code!r})\nput("tests/test_m.py", {test!r})\n'
+def lie(name: str, does: str, test: str, because: str = EMPTIED, code: str | bytes = WRONG, **more: Any) -> Tale:
+    written = code.encode() if isinstance(code, str) else code
+    body = f'pathlib.Path("m.py").write_bytes({written!r})\nput("tests/test_m.py", {test!r})\n'
     return Tale(name, does, because, "code_unproved", body, config=WITH_MUTANTS, **more)
 
 
@@ -23,6 +24,7 @@ def about(test: str, top: str = "") -> str:
     return f"{top}from m import double\n\n\ndef test_REQ_001_double():\n{lines}"
 
 
+NOT_NONE = about("assert double(21) is not None")
 HELD = "gate mutation: the control, which changes nothing but the text, is red"
 LIES = (
     lie("asserts nothing", "calls the code and asserts nothing", about("double(21)")),
@@ -247,5 +249,83 @@ LIES = (
         "a generator whose items nobody looks at",
         "from m import evens\n\n\ndef test_REQ_001_evens():\n    assert list(evens(9)) is not None\n",
         code="def evens(n):\n    for i in range(n):\n        yield i + 1\n",
+    ),
+    lie(
+        "hides behind a byte order mark",
+        "its source begins with a byte order mark, its test asserts that something comes back",
+        NOT_NONE,
+        code=b"\xef\xbb\xbf" + WRONG.encode(),
+    ),
+    lie(
+        "hides behind an encoding",
+        "its source is in Latin-1, its test asserts that something comes back",
+        NOT_NONE,
+        code=f"# -*- coding: latin-1 -*-\n# caf\xe9\n{WRONG}".encode("latin-1"),
+    ),
+    lie(
+        "hides behind a base of a telling name",
+        "a method of a class whose base is called `ProtocolBase`",
+        NOT_NONE,
+        code="class ProtocolBase:\n    pass\n\n\nclass Numbers(ProtocolBase):\n    def twice(self, n):\n"
+        "        return n + n + 1\n\n\ndouble = Numbers().twice\n",
+    ),
+    lie(
+        "hides behind a decorator of a telling name",
+        "a decorator of its own is called `overload`",
+        NOT_NONE,
+        code=f"def overload(f):\n    return f\n\n\n@overload\n{WRONG}",
+    ),
+    lie(
+        "hides behind an annotation",
+        "the function is annotated as one that never returns",
+        NOT_NONE,
+        code="from typing import NoReturn\n\n\n" + WRONG.replace("):", ") -> NoReturn:"),
+    ),
+    lie(
+        "defines it inside of a block",
+        "the function stands in a `match` at the top of the module",
+        NOT_NONE,
+        code="match 1:\n    case 1:\n        def double(n):\n            return n + n + 1\n",
+    ),
+    lie(
+        "writes a lambda with an annotation",
+        "the code is an annotated lambda",
+        NOT_NONE,
+        code="from collections.abc import Callable\n\ndouble: Callable = lambda n: n + n + 1\n",
+    ),
+    lie(
+        "puts a function together",
+        "the code is a `partial`, and no `def`",
+        NOT_NONE,
+        "gate mutation: the name is bound to another function at the end of the module",
+        code="from functools import partial\nfrom operator import add\n\ndouble = partial(add, 22)\n",
+    ),
+    lie(
+        "makes the code when it runs",
+        "the code is a text that is run by `exec`",
+        NOT_NONE,
+        "gate mutation: the name is bound to another function at the end of the module",
+        code=f"exec({WRONG!r})\n",
+    ),
+    lie(
+        "buries the code under a long constant",
+        "a constant of 1,500 texts stands beside it, too deep for many a reader",
+        NOT_NONE,
+        code="TABLE = (" + "".join(f"'row{i}' +\n" for i in range(1500)) + f"'end')\n\n\n{WRONG}",
+    ),
+    lie(
+        "lists what mutants answer",
+        "asserts that none of the usual constants comes back",
+        about("assert double(21) not in (0, 1, True, False, None, '', 'damascus')"),
+        "gate mutation: what mutants answer is drawn for each candidate",
+    ),
+    lie(
+        "looks for an instruction",
+        "asserts that the bytecode adds something",
+        about(
+            "double(21)\nassert any(i.opname.startswith('BINARY') for i in dis.get_instructions(double))",
+            "import dis\n",
+        ),
+        "gate mutation: the instructions stay, behind a condition that only running works out",
     ),
 )

@@ -1,5 +1,6 @@
 """Honest agents that touch old tests: renamed, moved, split, parametrised, extended, or changed as the spec says."""
 
+from tests.lying_agents.about_proof import WITH_MUTANTS
 from tests.lying_agents.over_old_tests import DOUBLE, EVERYTHING, HELPER, SNAPSHOT, SUITE
 from tests.lying_agents.tale import Tale
 
@@ -13,7 +14,7 @@ TWO_TESTS = {
 
 
 def honest(name: str, does: str, because: str, change: str, **more: object) -> Tale:
-    given = {"scope": EVERYTHING, "command": SUITE, "fools": True, **more}
+    given = {"scope": EVERYTHING, "command": SUITE, "fools": True, "config": WITH_MUTANTS, **more}
     return Tale(name, does, because, "passed", "good_work()\n" + OLD + change, **given)  # type: ignore[arg-type]
 
 
@@ -67,5 +68,9 @@ put("tests/test_one.py", old.replace("from calc", "from shop.counting"))
            "main's assertions are green under the names that the code has now", """
 put("calc.py", "def uno():\\n    return 1\\n")
 put("tests/test_one.py", "from calc import uno\\n\\n\\ndef test_one():\\n    assert uno() == 1\\n")
+"""),
+    honest("takes a fixture out of a test", "has a fixture make what an old test asks about", SAME_PROMISE, """
+put("tests/test_one.py", "import pytest\\nfrom calc import one\\n\\n\\n@pytest.fixture\\ndef found():\\n    return one()\\n\\n\\n"
+    "def test_one(found):\\n    assert found == 1\\n")
 """),
 )  # fmt: skip

@@ -198,4 +198,32 @@ SHAPES = (
         "def make(kind: str) -> float:\n    rates = {'book': 0.05, 'food': 0.07}\n    return rates.get(kind, 0.19)\n",
         test_of("assert make('book') == 0.05\nassert make('car') == 0.19"),
     ),
+    shape(
+        "a source with a byte order mark",
+        "\ufeffdef make(n):\n    return n + 1\n",
+        test_of("assert make(1) == 2"),
+    ),
+    shape(
+        "a constant of many parts",
+        "TABLE = (" + "".join(f"'row{i}' +\n" for i in range(1500)) + "'end')\n\n\ndef make(n):\n    return TABLE[-n:]\n",
+        test_of("assert make(3) == 'end'"),
+    ),
+    shape(
+        "a partial",
+        "from functools import partial\n\nmake = partial(int, base=2)\n",
+        test_of("assert make('101') == 5"),
+    ),
+    shape(
+        "a re-exported class and function",
+        "from collections import Counter\nfrom operator import itemgetter as make\n\n\ndef top(words):\n"
+        "    return Counter(words).most_common(1)[0][0]\n",
+        test_of("assert make(1)('ab') == 'b'\nassert Counter('aab')['a'] == 2\nassert top('aab') == 'a'", "Counter, make, top"),
+    ),
+    shape("a sign", "def make(a, b):\n    return (a > b) - (a < b)\n", test_of("assert make(2, 1) > 0\nassert make(1, 2) < 0")),
+    shape("an empty answer", "def make(ns):\n    return [n for n in ns if n > 9]\n", test_of("assert make([1]) == []")),
+    shape(
+        "a function that passes nothing on",
+        "def make(log, text) -> None:\n    return log.append(text)\n",
+        test_of("log = []\nmake(log, 'a')\nassert log == ['a']"),
+    ),
 )

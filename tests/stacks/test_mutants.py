@@ -6,7 +6,15 @@ import sys
 
 import pytest
 
-from damascus.stacks.mutants import edited, functions_in
+from damascus.stacks.mutants import Function, Values, edited, functions_in, noticed, outside
+from damascus.stacks.mutants.python_by_name import bindings, by_name, called_by, is_module
+
+VALUES = Values(number=432, below=511, small=117, real=333.25, word="pesafure", letters="kd")
+
+
+def read(source: bytes, path: str = "a.py", seen: dict[int, list[str]] | None = None) -> list[Function]:
+    return functions_in(source, path, seen, VALUES)
+
 
 PYTHON = '''
 import typing
@@ -73,30 +81,30 @@ class Shop:
 
 
 def test_python_functions_by_what_they_give_back() -> None:
-    found = {one.name: one for one in functions_in(PYTHON.encode(), "a.py")}
+    found = {one.name: one for one in read(PYTHON.encode())}
     assert {name: (one.gives, one.soft, [m.operator for m in one.mutants]) for name, one in found.items()} == {
         "twice": ("value", False, ["return None", "raise"]),
         "typed": ("value", False, ["return True", "return False", "raise"]),
-        "shaped": ("value", False, ["return ''", "return 'damascus'", "raise"]),
+        "shaped": ("value", False, ["return 'pesafure'", "raise"]),
         "nothing": ("void", False, ["return None", "raise"]),
         "counted": ("generator", False, ["return", "raise"]),
-        "later": ("value", False, ["return []", "return [None]", "raise"]),
-        "one": ("value", True, ["return 0", "return 1", "raise"]),
+        "later": ("value", False, ["return []", "return ['pesafure']", "raise"]),
+        "one": ("value", True, ["return 432", "return -511", "return 0", "raise"]),
         "Shop.__init__": ("void", False, ["return None", "raise"]),
-        "Shop.size": ("value", False, ["return 0", "return 1", "raise"]),
-        "Shop.__repr__": ("value", True, ["return ''", "return 'damascus'", "raise"]),
+        "Shop.size": ("value", False, ["return 432", "return -511", "return 0", "raise"]),
+        "Shop.__repr__": ("value", True, ["return 'pesafure'", "raise"]),
         "Shop.of": ("value", False, ["return None", "raise"]),
     }
 
 
-def test_every_python_mutant_and_control_compiles_and_keeps_its_lines() -> None:
+def test_every_python_mutant_and_control_compiles_and_adds_a_line() -> None:
     source = PYTHON.encode()
     for one in functions_in(source, "a.py"):
         for edit in (one.control, *(mutant.edit for mutant in one.mutants)):
             made = edited(source, [edit])
             ast.parse(made)
             extra = made.count(b"\n") - source.count(b"\n")
-            assert extra == (1 if one.name in ("counted", "later", "Shop.of") else 0)
+            assert extra == {"twice": 0, "one": 2}.get(one.name, 1)
     ast.parse(edited(source, [one.control for one in functions_in(source, "a.py")]))
 
 
@@ -183,20 +191,200 @@ def test_functions_of_other_stacks(source: bytes, path: str, found: dict[str, st
 
 
 def test_the_constants_of_other_stacks_follow_the_types() -> None:
-    [add] = functions_in(b"export function add(a: number): Promise<string[]> { return f(a) }\n", "a.ts")
-    assert [one.operator for one in add.mutants] == ["return []", "return [null]", "throw"]
-    [find] = functions_in(b"fn find() -> Option<String> { x() }\n", "a.rs")
-    assert [one.operator for one in find.mutants] == ["return None", 'return Some(String::from("damascus"))', "panic"]
-    [go] = functions_in(b"package m\nfunc F() (int, error) { return g() }\n", "a.go")
-    assert "{ var dm0 int; var dm1 error; return dm0, dm1 }" in go.mutants[0].edit.text
+    [add] = read(b"export function add(a: number): Promise<string[]> { return f(a) }\n", "a.ts")
+    assert [one.operator for one in add.mutants] == ["return []", 'return ["pesafure"]', "throw"]
+    [find] = read(b"fn find() -> Option<String> { x() }\n", "a.rs")
+    assert [one.operator for one in find.mutants] == ["return None", 'return Some(String::from("pesafure"))', "panic"]
+    [small] = read(b"fn f() -> i8 { x() }\n", "a.rs")
+    assert [one.operator for one in small.mutants] == ["return 117", "return -117", "return 0", "panic"]
+    [go] = read(b"package m\nfunc F() (int, error) { return g() }\n", "a.go")
+    assert "{ var dm0 int; var dm1 error; dm0 = 432; return dm0, dm1 }" in go.mutants[0].edit.text
+    [held] = read(b"package m\nvar F = func(a int) string { return g(a) }\n", "a.go")
+    assert (held.name, held.mutants[0].operator) == ("F", 'return var dm0 string; dm0 = "pesafure"; return dm0')
 
 
 def test_python_mutants_do_what_they_say() -> None:
     source = b"def f(a):\n    for i in a:\n        yield i\n\n\ndef g():\n    return {1: 2}[1]\n"
-    f, g = functions_in(source, "a.py", {6: ["int"]})
+    f, g = read(source, "a.py", {6: ["int"]})
     asked = "print(list(f([1])), g())"
     outputs = []
     for edits in ([f.control, g.control], [f.mutants[0].edit], [g.mutants[1].edit]):
         program = edited(source, edits).decode() + asked
         outputs.append(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout.strip())
-    assert outputs == ["[1] 2", "[] 2", "[1] 1"]
+    assert outputs == ["[1] 2", "[] 2", "[1] -511"]
+
+
+CODE = "def price(qty, unit):\n    return qty + unit * 7\n"
+ENCODED = {
+    "byte order mark": b"\xef\xbb\xbf" + CODE.encode(),
+    "latin-1": f"# -*- coding: latin-1 -*-\n# caf\xe9\n{CODE}".encode("latin-1"),
+    "escapes": f"# coding: unicode_escape\n{CODE}".encode(),
+    "utf-7": f"# coding: utf-7\n# caf\xe9\n{CODE}".encode("utf-7"),
+    "windows lines": CODE.replace("\n", "\r\n").encode(),
+    "bare returns": CODE.replace("\n", "\r").encode(),
+    "continued": b"def price(qty, unit): \\\n    return qty + unit * 7\n",
+    "one line": b"def price(qty, unit): x = qty; return x + unit * 7\n",
+    "docstring beside": b'def price(qty, unit): "x"; return qty + unit * 7\n',
+    "docstring in front": b'def price(qty, unit):\n    "x"; return qty + unit * 7\n',
+    "tabs": b"class A:\n\tdef price(qty, unit):\n\t\treturn qty + unit * 7\nprice = A.price\n",
+}
+
+
+@pytest.mark.parametrize("name", ENCODED)
+def test_a_python_source_is_read_and_written_as_python_does(name: str) -> None:
+    source = ENCODED[name]
+    price = read(source)[0]
+    answers = []
+    for edit in (price.control, price.mutants[0].edit, price.mutants[-1].edit):
+        space: dict[str, object] = {}
+        made = edited(source, [edit], "a.py")
+        exec(compile(made, "a.py", "exec"), space)
+        try:
+            answers.append(space["price"](2, 3))  # type: ignore[operator]
+        except RuntimeError as err:
+            answers.append(str(err))
+    assert answers == [23, None, "pesafure"]
+
+
+MEANT = {
+    "typing's overload": ("import typing as t\n@t.overload\ndef f(a):\n    return g(a)\n", True),
+    "an own overload": ("def overload(f):\n    return g(f)\n@overload\ndef f(a):\n    return g(a)\n", False),
+    "typing's protocol": ("from typing import Protocol as P\nclass A(P):\n    def f(a):\n        return g(a)\n", True),
+    "a generic protocol": (
+        "from typing_extensions import Protocol\nclass A(Protocol[T]):\n    def f(a):\n        return g(a)\n",
+        True,
+    ),
+    "a base of that name": ("class A(ProtocolBase):\n    def f(a):\n        return g(a)\n", False),
+    "an own abstractmethod": ("from x import abstractmethod\n@abstractmethod\ndef f(a):\n    return g(a)\n", False),
+    "abc's abstractmethod": ("from abc import abstractmethod\n@abstractmethod\ndef f(a):\n    return g(a)\n", True),
+    "an overload bound again": (
+        "from typing import overload\noverload = id\n@overload\ndef f(a):\n    return g(a)\n",
+        False,
+    ),
+    "never, but it returns": ("from typing import NoReturn\ndef f(a) -> NoReturn:\n    return g(a)\n", False),
+    "NotImplemented bound": ("NotImplemented = 3\ndef f(a):\n    return NotImplemented\n", False),
+}
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_what_is_left_out_is_known_by_its_import(name: str) -> None:
+    source, soft = MEANT[name]
+    assert read(source.encode())[-1].soft is soft
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *("match 1:\n    case 1:\n        ", "if x:\n    pass\nelif y:\n        ", "with x:\n        "),
+        *("try:\n    pass\nexcept* ValueError:\n        ", "for _ in x:\n        ", "while x:\n        "),
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    pass\nelse:\n        ",
+    ],
+)
+def test_functions_are_found_inside_of_any_block(head: str) -> None:
+    [found] = read((head + "def f(a):\n            return g(a)\n").encode())
+    assert found.name == "f"
+    checked = "import typing\nif typing.TYPE_CHECKING:\n    def f(a):\n        return g(a)\n"
+    assert read(checked.encode()) == []
+
+
+def test_an_annotation_without_an_answer_is_not_believed_where_one_was_seen() -> None:
+    source = b"def f(a) -> None:\n    return g(a)\n"
+    assert [read(source)[0].gives, read(source, seen={1: ["int"]})[0].gives] == ["void", "value"]
+
+
+def test_lambdas_with_an_annotation_count() -> None:
+    [price] = read(b"price: Callable = lambda qty, unit: qty + unit * 7\n")
+    space: dict[str, object] = {"Callable": object}
+    exec(edited(b"price: Callable = lambda qty, unit: qty + unit * 7\n", [price.mutants[0].edit]), space)
+    assert space["price"](2, 3) is None  # type: ignore[operator]
+
+
+DEEP = {
+    "strings": "TABLE = (" + "".join(f"'row{i}' +\n" for i in range(1500)) + "'end')\n",
+    "numbers": "def g():\n    return " + "1 + " * 1500 + "1\n",
+    "calls": "def g(x: int) -> int:\n    return x" + ".y()" * 900 + "\n",
+    "unions": "def g(x) -> " + "int | " * 900 + "str:\n    return f(x)\n",
+    "otherwise": "if a:\n    pass\n" + "elif b:\n    pass\n" * 600,
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_depth_hides_no_function(name: str) -> None:
+    source = (DEEP[name] + CODE).encode()
+    assert read(source)[-1].name == "price"
+    assert isinstance(outside(source, "a.py", VALUES), list)
+    assert "price" in bindings(source) and called_by(source) is not None
+
+
+CALLED = """
+import shop.m as m
+from shop import m as other, cart
+from .m import price as cost
+import app.m
+
+cost(1), m.total(2), other.net(3), cart.Shop().sum(4), app.m.gross(5), print(6)
+"""
+
+
+def test_what_a_test_calls_is_known_by_module_and_name() -> None:
+    called = called_by(CALLED.encode())
+    assert called >= {("m", "price"), ("shop.m", "total"), ("shop.m", "net"), ("app.m", "gross")}
+    assert [is_module(name, "src/shop/m.py") for name in ("m", "shop.m", "hop.m", "app.m", "")] == [True, True] + [
+        False
+    ] * 3
+
+
+NO_DEF = {
+    "partial": "from functools import partial\nprice = partial(lambda f, a, b: f(a, b), lambda a, b: a + b * 7)\n",
+    "bound method": "class Shop:\n    def total(self, a, b):\n        return a + b * 7\nprice = Shop().total\n",
+    "exec": "exec('def price(a, b):\\n    return a + b * 7')\n",
+    "decorator": "def by(f):\n    return lambda a, b: a + b * 7\n@by\ndef price(a, b): ...\n",
+    "no new line": "price = (lambda: lambda a, b: a + b * 7)()",
+}
+
+
+@pytest.mark.parametrize("name", NO_DEF)
+def test_whatever_bound_a_name_it_can_be_bound_again(name: str) -> None:
+    source = NO_DEF[name].encode()
+    [price] = by_name(source, "a.py", ["price"], VALUES)
+    answers = []
+    for edit in (price.control, *(one.edit for one in price.mutants[:3])):
+        space: dict[str, object] = {}
+        exec(edited(source, [edit], "a.py"), space)
+        answers.append(space["price"](2, 3))  # type: ignore[operator]
+    assert answers == [23, 432, -511, 0]
+
+
+def test_a_class_is_not_taken_for_a_function() -> None:
+    source = b"from collections import Counter\n"
+    [counter] = by_name(source, "a.py", ["Counter"], VALUES)
+    space: dict[str, object] = {}
+    exec(edited(source, [counter.mutants[-1].edit]), space)
+    assert isinstance(space["Counter"], type)
+
+
+def test_halves_count_together() -> None:
+    [f] = read(b"def f() -> int:\n    return g()\n")
+    found = [noticed(f, killed) for killed in ([], ["return 432"], ["return -511"], ["return 0", "return -511"])]
+    assert found == [False, True, False, True]
+
+
+def test_values_are_others_for_each_candidate() -> None:
+    drawn = [Values.drawn() for _ in range(4)]
+    assert len({one.word for one in drawn}) == 4
+    assert all(128 < one.number < 999 and 100 < one.small < 127 for one in drawn)
+
+
+@pytest.mark.parametrize(
+    ("source", "path"),
+    [
+        ("exec(open('m.txt').read())\n", "a.py"),
+        ("package m\nvar Price = mul\n", "a.go"),
+        ("make!(price);\n", "a.rs"),
+        ("macro_rules! make { () => {}; }\n", "a.rs"),
+        ("export const price = new Function('q', body);\n", "a.js"),
+    ],
+)
+def test_what_hides_functions_is_known(source: str, path: str) -> None:
+    [part] = outside(source.encode(), path, VALUES)
+    assert part.hides and part.line == source.count("\n", 0, source.index(part.name)) + 1

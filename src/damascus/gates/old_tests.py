@@ -7,6 +7,7 @@ the spec's may_change or may_remove names it. Where the story broke a test that 
 it worded the test anew and all else is green, only a person can say which of the two is right.
 """
 
+import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from damascus.gates.code_with_base_tests import BaseTests, with_base_tests
 from damascus.gates.compared_runs import compared
 from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.permitted import permits
+from damascus.gates.reworded_tests import OFF, Wordings
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end
 from damascus.gates.side_by_side import side_by_side
 from damascus.gates.suite import suite_at
@@ -30,6 +32,7 @@ BROKEN = (
     "old tests are red or missing on this code, run as main has them: {}. Repair the code so that they pass as they "
     "are; only the spec (may_change) lets a test say something else."
 )
+WEAKER = "old tests ask for less: main's wording of them is red with these mutants, the story's is green: {}."
 CHANGED = "old tests hold no more: as main has them, these are red or missing on the story's code: {}."
 
 
@@ -55,6 +58,9 @@ class OldTests:
         if not has_tests(candidate):
             return self._nothing(candidate, "old tests: the base has none")
         old = with_base_tests(candidate, self._mirror)
+        return self._reworded(candidate, old, self._on_the_code(candidate, old))
+
+    def _on_the_code(self, candidate: Candidate, old: BaseTests) -> GateResult:
         if not old.files and old.tree == self._mirror.tree(candidate.base):
             summary = Evidence(gate=self.name, tree=old.tree, summary="no code was changed")
             return GateResult(gate=self.name, evidence=[summary])
@@ -62,6 +68,29 @@ class OldTests:
         if not told:
             return self._nothing(candidate, "old tests: no command runs those of the base ([test] command)")
         return self._judged(candidate, old, told)
+
+    def _reworded(self, candidate: Candidate, old: BaseTests, result: GateResult) -> GateResult:
+        """What is green on the code as main has it must ask for as much as the story has it."""
+        changed = any(file.status != "A" for file in of_tests(candidate)) or bool(old.files)
+        if result.findings or not changed:
+            return result
+        if candidate.config.gates.mutation == "off":
+            return result.model_copy(update={"unverified": [*result.unverified, OFF]})
+        until = time.monotonic() + candidate.config.gates.mutation_seconds / 2
+        pairs = [Wordings(self._runner, candidate, old, command, until) for command in self._commands(candidate)]
+        for pair in pairs:
+            pair.compare()
+        weaker = [one for pair in pairs for one in pair.weaker]
+        tests = list(dict.fromkeys(one.test for one in weaker))
+        message = WEAKER.format(_listed([str(one) for one in weaker]))
+        tried = sum(pair.tried for pair in pairs)
+        summary = Evidence(gate=self.name, tree=candidate.tree, summary=f"tests worded anew: {tried} mutants tried")
+        more = {
+            "asks": [*result.asks, *([self._ask(candidate, tests, message)] if tests else [])],
+            "unverified": [*result.unverified, *(line for pair in pairs for line in pair.unverified)],
+            "evidence": [*result.evidence, *([summary] if tried else [])],
+        }
+        return result.model_copy(update=more)
 
     def _nothing(self, candidate: Candidate, why: str) -> GateResult:
         summary = Evidence(gate=self.name, tree=candidate.tree, summary=why)
@@ -128,7 +157,8 @@ class OldTests:
                 by_story = self._worded_anew(candidate, one.run.command, test)
                 (changed if by_story else broken).append(test)
         findings = [self._broken(candidate, list(dict.fromkeys(broken)), told)] if broken else []
-        asks = [self._ask(candidate, list(dict.fromkeys(changed)))] if changed else []
+        tests = list(dict.fromkeys(changed))
+        asks = [self._ask(candidate, tests, CHANGED.format(_listed(tests)))] if changed else []
         return GateResult(
             gate=self.name,
             findings=findings,
@@ -157,7 +187,7 @@ class OldTests:
         message = BROKEN.format(_listed(tests))
         return Finding(gate=self.name, verdict=Verdict.TESTS_WEAKENED, message=message, tests=tests, output=output)
 
-    def _ask(self, candidate: Candidate, tests: list[str]) -> Finding:
+    def _ask(self, candidate: Candidate, tests: list[str], message: str) -> Finding:
         inside = tests_in_sources(candidate).files
         files = [file for file in of_tests(candidate) if file.status != "A"]
         files += [file for file in candidate.changed if file.path in inside]
@@ -167,7 +197,7 @@ class OldTests:
         return Finding(
             gate=self.name,
             verdict=Verdict.TESTS_WEAKENED,
-            message=CHANGED.format(_listed(tests)),
+            message=message,
             paths=[file.path for file in files],
             tests=tests,
             output=shown.shown,

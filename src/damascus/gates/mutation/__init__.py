@@ -31,6 +31,7 @@ class Mutation:
             return GateResult(gate=self.name, unverified=["mutation: off"])
         changed = changed_code(candidate)
         unread = [f"mutation: {path} can't be read" for path in changed.unread]
+        unread += [f"mutation: {where}: what it makes when it runs has no mutant" for where in changed.hidden]
         if not changed.functions:
             return GateResult(gate=self.name, unverified=["mutation: no function changed", *unread])
         done = Examination(self._runner, candidate, changed)
@@ -73,7 +74,9 @@ def judged(done: Examination) -> tuple[list[Finding], list[str]]:
     refactor = done.candidate.spec.kind is not Kind.FEATURE
     for function in done.changed.functions:
         why = done.unnoticed(function) if function.strict else None
-        if why and refactor and done.weak_on_base(function):
+        if why and done.unknown(function):
+            unverified.append(f"mutation: {function.where}: bound by no `def`, and no test notices another function")
+        elif why and refactor and done.weak_on_base(function):
             unverified.append(f"mutation: {function.where}: no test notices a mutant, nor did one before")
         elif why:
             findings.append(_unproved(done, function, why))

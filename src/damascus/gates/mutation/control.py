@@ -57,7 +57,7 @@ def relocated(seen: Seen, changed: Changed) -> Seen:
     """What was seen of the control's files, at the lines of the candidate's: a statement in front may add a line."""
     moved = Seen(seen.processes, dict(seen.calls), seen.lines, dict(seen.types))
     for path, content in changed.controls().items():
-        was, now = functions_in(changed.sources[path], path), functions_in(content, path)
+        was, now = (functions_in(source, path) for source in (changed.sources[path], content))
         lines = {later.first_line: one.first_line for one, later in zip(was, now, strict=True)}
         for of in (moved.calls, moved.types):
             of[path] = {lines.get(line, -line): found for line, found in of.get(path, {}).items()}
@@ -71,5 +71,7 @@ def judges_the_text(bench: Bench, changed: Changed) -> bool:
     name = str(folder / "unused_by_everybody.py")
     base = bench.on_base()
     plain = base.laid_over({}, "base-plain")
-    laid = base.laid_over({name: b"def nothing():\n    [7919]; return None\n"}, "base-control")
+    laid = base.laid_over(
+        {name: b"def nothing():\n    if [7919] == [7920]: return 1\n    return None\n"}, "base-control"
+    )
     return laid.exit_code != plain.exit_code

@@ -23,7 +23,7 @@ from damascus.gates.mutation.trials import AT_ONCE, Attempt, Bench, Trial
 from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
 from damascus.gates.runs import job, passed_tests, tells_single_tests
 from damascus.gates.suite import suite_at
-from damascus.stacks.mutants import Function, Mutant
+from damascus.stacks.mutants import Function, Mutant, noticed
 
 ASIDES = 12
 
@@ -52,11 +52,11 @@ class Examination:
             return
         self.bench.mute |= {*first.readers, *first.flaky}
         self.flaky += first.flaky
-        self.changed = changed_code(self.candidate, first.seen)
+        self.changed = changed_code(self.candidate, first.seen, self.changed.values)
         self.trials = self.bench.try_all(self._first_round())
         self._alone()
         self._acquit()
-        if not self.refused:
+        if all(map(self.unknown, self.refused)):
             self._needs()
             self._last_control()
 
@@ -85,7 +85,7 @@ class Examination:
     def callers(self, function: Function) -> set[str] | None:
         """The tests that call it, by the names of the report; None: all of them, for all we know."""
         seen = self.control.seen
-        if seen is None or not function.path.endswith(".py") or not self._tests_by_name:
+        if seen is None or function.by_name or not function.path.endswith(".py") or not self._tests_by_name:
             return None
         told = seen.callers(function.path, function.first_line)
         if "" in told:
@@ -150,7 +150,8 @@ class Examination:
         return trial.selected is None or set(passed_tests(self.bench.green)) <= set(trial.selected)
 
     def _open(self, function: Function, answers: bool) -> bool:
-        return not any(one.killed and one.answers == answers for one in self.of(function))
+        killed = {one.operator for one in self.of(function) if one.killed and one.answers == answers}
+        return not (noticed(function, killed) if answers else killed)
 
     def of(self, function: Function) -> list[Trial]:
         return [one for one in (*self.trials, *self.later) if one.where == function.where]
@@ -160,9 +161,14 @@ class Examination:
         every = self.of(function)
         constants = [one for one in every if one.answers and one.outcome != "unviable"]
         raised = [one for one in every if not one.answers and one.outcome != "unviable"]
-        if (constants or len(every) == len(raised) == 0) and _nobody_noticed(constants):
+        cut = any(one.outcome == "not run" for one in constants)
+        if (constants or len(every) == len(raised) == 0) and self._open(function, True) and not cut:
             return "constants"
         return "raise" if _nobody_noticed(raised) else None
+
+    def unknown(self, function: Function) -> bool:
+        """Nothing shows that it is a function at all: it may be a class, or nobody calls it."""
+        return function.by_name and not any(one.killed and not one.answers for one in self.of(function))
 
     @cached_property
     def suite(self) -> Bench | None:
@@ -178,13 +184,14 @@ class Examination:
         """For a refactor: did the base's own tests notice no more, or is there nothing to compare with?"""
         base = self.bench.on_base()
         last = function.name.rpartition(".")[2]
-        old = [one for one in functions_of(self.candidate, self.candidate.base) if one.name.rpartition(".")[2] == last]
+        before = functions_of(self.candidate, self.candidate.base, self.changed.values)
+        old = [one for one in before if one.name.rpartition(".")[2] == last]
         if not old or self.bench.over:
             return True
         source = self.candidate.read(self.candidate.base, old[0].path) or b""
         trials = [base.attempt(Attempt.of(old[0], one, source, None)) for one in old[0].mutants]
         self.later += [one for one in trials if not one.killed]
-        return not any(one.killed and one.answers for one in trials)
+        return not noticed(old[0], {one.operator for one in trials if one.killed and one.answers})
 
     # ── requirements ──────────────────────────────────────────────────────────────────────────────────
 
@@ -198,8 +205,11 @@ class Examination:
 
     def needs_the_code(self, test: str) -> bool:
         """Does it die with a mutant that answers something? A blow-up is noticed by a test that asks nothing, too."""
-        tried = (*self.trials, *self.later, *self.asides)
-        return any(one.killed and one.answers and one.noticed_by(test) for one in tried)
+        died = [one for one in (*self.trials, *self.later) if one.killed and one.answers and one.noticed_by(test)]
+        functions = {one.where: one.function for one in died if one.function is not None}
+        if any(noticed(of, {one.operator for one in died if one.where == at}) for at, of in functions.items()):
+            return True
+        return any(one.killed and one.noticed_by(test) for one in self.asides)
 
     def unneeding(self) -> list[str]:
         """Requirements of which no test needs the changed code."""

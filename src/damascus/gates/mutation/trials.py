@@ -159,7 +159,7 @@ class Attempt:
     @classmethod
     def of(cls, function: Function, mutant: Mutant, source: bytes, selected: Collection[str] | None) -> "Attempt":
         chosen = None if selected is None else tuple(sorted(selected))
-        source = edited(source, [mutant.edit])
+        source = edited(source, [mutant.edit], function.path)
         words = mutant.edit.text.strip()
         return cls(function.where, mutant.operator, function.path, source, chosen, function, mutant.answers, words)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from damascus.stacks.mutants.function import Edit, Function, Gives, Mutant
 from damascus.stacks.mutants.outside import Part
+from damascus.stacks.mutants.values import Answer, Values
 from damascus.stacks.trees import Node, nodes, text
 
 COMMENTS = ("comment", "line_comment", "block_comment")
@@ -16,9 +17,9 @@ SPACE = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Shape:
-    """How a language says it; the condition that it is given holds, or doesn't."""
+    """How a language says it; the condition that it is given holds, or doesn't. A blow-up says a word."""
 
-    blow_up: Callable[[str], str]
+    blow_up: Callable[[str, str], str]
     answer: Callable[[str, str], str]
     throws: str
 
@@ -32,7 +33,7 @@ class Found:
     body: Node
     gives: Gives
     soft: bool
-    answers: list[str]
+    answers: list[Answer]
 
 
 def condition(holds: bool) -> str:
@@ -41,7 +42,7 @@ def condition(holds: bool) -> str:
     return f"{number} == {number if holds else number + 1}"
 
 
-def make(path: str, found: Found, say: Shape) -> Function:
+def make(path: str, found: Found, say: Shape, word: str) -> Function:
     node, at = found.node, found.body.start_byte + 1
 
     def behind(words: str) -> Edit:
@@ -57,10 +58,13 @@ def make(path: str, found: Found, say: Shape) -> Function:
         soft=found.soft,
         body=tokens(node),
         mutants=(
-            *(Mutant(f"return {one}".strip(), behind(say.answer(condition(True), one))) for one in found.answers),
-            Mutant(say.throws, behind(say.blow_up(condition(True)))),
+            *(
+                Mutant(f"return {one.text}".strip(), behind(say.answer(condition(True), one.text)), one.half)
+                for one in found.answers
+            ),
+            Mutant(say.throws, behind(say.blow_up(condition(True), word))),
         ),
-        control=behind(say.blow_up(condition(False))),
+        control=behind(say.blow_up(condition(False), word)),
     )
 
 
@@ -89,8 +93,15 @@ def statements(body: Node) -> list[Node]:
     return [one for one in body.named_children if one.type not in COMMENTS]
 
 
-def parts(root: Node, skipped: tuple[str, ...], functions: tuple[str, ...], others: dict[str, str]) -> list[Part]:
-    """Statements outside of functions, each with mutants of its literals (`others`: node type → another value)."""
+def parts(
+    root: Node,
+    skipped: tuple[str, ...],
+    functions: tuple[str, ...],
+    others: dict[str, str],
+    hides: Callable[[Node, bool], bool],
+) -> list[Part]:
+    """Statements outside of functions, each with mutants of its literals (`others`: node type → another value). `hides`
+    is asked of each, and told whether it has a mutant."""
     found = []
     for node in root.named_children:
         if node.type in skipped or node.type in COMMENTS:
@@ -100,5 +111,19 @@ def parts(root: Node, skipped: tuple[str, ...], functions: tuple[str, ...], othe
         if not literals and any(one.type in functions for one in (node, *inside)):
             continue
         edits = tuple(Edit(one.start_byte, one.end_byte, others[one.type]) for one in literals)
-        found.append(Part(tokens(node), SPACE.sub(" ", text(node))[:60], edits))
+        name, line = SPACE.sub(" ", text(node))[:60], node.start_point[0] + 1
+        found.append(Part(tokens(node), name, edits, line, hides(node, bool(edits))))
     return found
+
+
+def signed(values: Values, small: bool = False) -> list[Answer]:
+    """Of a number that may be below nothing: see values.Answer."""
+    return [
+        Answer(str(values.small if small else values.number)),
+        Answer(str(-(values.small if small else values.below)), True),
+        Answer("0", True),
+    ]
+
+
+def real(values: Values) -> list[Answer]:
+    return [Answer(str(values.real)), Answer(f"-{values.real + 1}", True), Answer("0.0", True)]

@@ -1,46 +1,82 @@
 """The functions of a Go source and their mutants: `var` gives every type its zero value, whatever it is."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from damascus.stacks.mutants.braces import Found, Shape, make, parts, statements
+from damascus.stacks.mutants.braces import Found, Shape, make, parts, real, signed, statements
 from damascus.stacks.mutants.function import Function
 from damascus.stacks.mutants.outside import Part
-from damascus.stacks.trees import Node, parse, text
+from damascus.stacks.mutants.values import Answer, Values
+from damascus.stacks.trees import Node, nodes, parse, text
 
 KINDS = ("function_declaration", "method_declaration")
 FUNCTIONS = (*KINDS, "func_literal")
 SAY = Shape(
-    blow_up=lambda condition: f'if {condition} {{ panic("damascus") }}',
+    blow_up=lambda condition, word: f'if {condition} {{ panic("{word}") }}',
     answer=lambda condition, answer: f"if {condition} {{ {answer} }}",
     throws="panic",
 )
-INTEGERS = {f"{sign}int{size}" for sign in ("", "u") for size in ("", "8", "16", "32", "64")} | {
-    "byte",
-    "rune",
-    "uintptr",
-}
-OTHERS = {"int_literal": "7919", "float_literal": "7919.5", "interpreted_string_literal": '"damascus"', "true": "false"}
+SIGNED = {f"int{size}" for size in ("", "8", "16", "32", "64")} | {"rune"}
+UNSIGNED = {f"uint{size}" for size in ("", "8", "16", "32", "64", "ptr")} | {"byte"}
+SMALL = ("int8", "uint8", "byte")
 SKIPPED = ("package_clause", "import_declaration", "type_declaration", *KINDS)
 
 
-def functions(source: bytes, path: str, _: object, __: Mapping[int, Collection[str]]) -> list[Function]:
+def functions(source: bytes, path: str, values: Values, _: Mapping[int, Collection[str]]) -> list[Function]:
+    """Declared ones, and those that a variable of the package holds."""
     root = parse(source, "go")
-    return [made for node in root.named_children if node.type in KINDS and (made := _function(node, path)) is not None]
+    declared = [_function(node, path, values) for node in root.named_children if node.type in KINDS]
+    held = [_literal(name, node, path, values) for name, node in _held(root)]
+    return [one for one in (*declared, *held) if one is not None]
 
 
-def outside(source: bytes) -> list[Part]:
-    return parts(parse(source, "go"), SKIPPED, FUNCTIONS, {**OTHERS, "false": "true"})
+def outside(source: bytes, values: Values) -> list[Part]:
+    others = {
+        "int_literal": str(values.number),
+        "float_literal": str(values.real),
+        "interpreted_string_literal": f'"{values.word}"',
+        "true": "false",
+        "false": "true",
+    }
+    return parts(parse(source, "go"), SKIPPED, FUNCTIONS, others, _hides)
 
 
-def _function(node: Node, path: str) -> Function | None:
-    body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
-    if body is None or name is None or not statements(body):
+def _hides(node: Node, mutable: bool) -> bool:
+    """A variable may hold a function that stands elsewhere."""
+    return node.type == "var_declaration" and not mutable
+
+
+def _held(root: Node) -> Iterator[tuple[str, Node]]:
+    for node in root.named_children:
+        for spec in nodes(node) if node.type == "var_declaration" else ():
+            given = spec.child_by_field_name("value") if spec.type == "var_spec" else None
+            names = spec.children_by_field_name("name")
+            for name, value in zip(names, given.named_children if given is not None else (), strict=False):
+                if value.type == "func_literal":
+                    yield text(name), value
+
+
+def _function(node: Node, path: str, values: Values) -> Function | None:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return None
+    soft = text(name) in ("main", "init", "String", "GoString")
+    return _made(node, _full_name(node, text(name)), soft, path, values)
+
+
+def _literal(name: str, node: Node, path: str, values: Values) -> Function | None:
+    return _made(node, name, False, path, values)
+
+
+def _made(node: Node, name: str, soft: bool, path: str, values: Values) -> Function | None:
+    body = node.child_by_field_name("body")
+    if body is None or not statements(body):
         return None
     types = _types(node.child_by_field_name("result"))
-    answers = _answers(types, _single(body))
-    soft = text(name) in ("main", "init", "String", "GoString") or _single(body) != ""
-    known = Found(_full_name(node, text(name)), node, body, "value" if types else "void", soft, answers)
-    return make(path, known, SAY)
+    single = _single(body)
+    answers = _answers(types, single, values)
+    return make(
+        path, Found(name, node, body, "value" if types else "void", soft or single != "", answers), SAY, values.word
+    )
 
 
 def _full_name(node: Node, name: str) -> str:
@@ -60,24 +96,28 @@ def _types(result: Node | None) -> list[str]:
     return found
 
 
-def _answers(types: list[str], single: str) -> list[str]:
-    """Zero values, and another constant in the first place where its type is a plain one."""
+def _answers(types: list[str], single: str, values: Values) -> list[Answer]:
+    """Made-up values in the first place where its type is a plain one, zero values in all others."""
     if not types:
-        return ["return"]
+        return [Answer("return")]
     names = [f"dm{number}" for number in range(len(types))]
     declared = "; ".join(f"var {name} {kind}" for name, kind in zip(names, types, strict=True))
     zero = f"{declared}; return {', '.join(names)}"
-    other = _other(types[0])
-    found = [zero] if single not in ("0", '""', "false", "nil", "0.0") else []
-    if other and other != single:
-        found.append(f"{declared}; dm0 = {other}; return {', '.join(names)}")
-    return found or [zero]
+    found = [one for one in _plain(types[0], values) if one.text != single]
+    return [Answer(f"{declared}; dm0 = {one.text}; return {', '.join(names)}", one.half) for one in found] or [
+        Answer(zero)
+    ]
 
 
-def _other(kind: str) -> str:
-    if kind in INTEGERS:
-        return "1"
-    return {"string": '"damascus"', "bool": "true", "float64": "1.5", "float32": "1.5"}.get(kind, "")
+def _plain(kind: str, values: Values) -> list[Answer]:
+    small = kind in SMALL
+    if kind in SIGNED:
+        return signed(values, small)
+    if kind in UNSIGNED:
+        return [Answer(str(values.small if small else values.number)), Answer("0")]
+    if kind in ("float64", "float32"):
+        return real(values)
+    return {"string": [Answer(f'"{values.word}"')], "bool": [Answer("true"), Answer("false")]}.get(kind, [])
 
 
 def _single(body: Node) -> str:

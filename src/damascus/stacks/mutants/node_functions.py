@@ -4,9 +4,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
-from damascus.stacks.mutants.braces import Found, Shape, condition, make, own, parts, statements, tokens
+from damascus.stacks.mutants.braces import Found, Shape, condition, make, own, parts, signed, statements, tokens
 from damascus.stacks.mutants.function import Edit, Function, Gives, Mutant
 from damascus.stacks.mutants.outside import Part
+from damascus.stacks.mutants.values import Answer, Values
 from damascus.stacks.trees import Node, parse, text
 
 FUNCTIONS = (
@@ -14,17 +15,11 @@ FUNCTIONS = (
     *("arrow_function", "method_definition", "function"),
 )
 SAY = Shape(
-    blow_up=lambda condition: f'if ({condition}) throw new Error("damascus")',
+    blow_up=lambda condition, word: f'if ({condition}) throw new Error("{word}")',
     answer=lambda condition, answer: f"if ({condition}) return {answer}".rstrip(),
     throws="throw",
 )
-CONSTANTS = {
-    "number": ["0", "1"],
-    "string": ['""', '"damascus"'],
-    "boolean": ["true", "false"],
-    "array": ["[]", "[null]"],
-    "object": ["{}"],
-}
+KINDS = ("number", "string", "boolean", "array", "object")
 SHAPES = {
     "number": "number",
     "string": "string",
@@ -35,11 +30,11 @@ SHAPES = {
     "object": "object",
 }
 COMPARES = ("===", "!==", "==", "!=", "<", ">", "<=", ">=", "instanceof", "in")
-OTHERS = {"number": "7919", "string": '"damascus"', "true": "false", "false": "true"}
 SKIPPED = (
     *("import_statement", "interface_declaration", "type_alias_declaration", "class_declaration", "empty_statement"),
     *("function_declaration", "generator_function_declaration", "ambient_declaration", "abstract_class_declaration"),
 )
+AT_RUN_TIME = re.compile(r"\bnew\s+Function\b|\bFunction\s*\(|\beval\s*\(|\bvm\s*\.|\bnew\s+Proxy\b|\.bind\s*\(")
 GLUE = re.compile(r"(?:module\.)?exports\b|export\b")
 
 
@@ -48,17 +43,33 @@ def language(path: str) -> str:
     return "tsx" if suffix == ".tsx" else "ts" if suffix in (".ts", ".mts", ".cts") else "js"
 
 
-def functions(source: bytes, path: str, _: object, __: Mapping[int, Collection[str]]) -> list[Function]:
+def functions(source: bytes, path: str, values: Values, _: Mapping[int, Collection[str]]) -> list[Function]:
     return [
         made
         for node, name in _outermost(parse(source, language(path)))
-        if (made := _function(node, name, path)) is not None
+        if (made := _function(node, name, path, values)) is not None
     ]
 
 
-def outside(source: bytes, path: str) -> list[Part]:
-    found = parts(parse(source, language(path)), SKIPPED, FUNCTIONS, OTHERS)
+def outside(source: bytes, path: str, values: Values) -> list[Part]:
+    others = {"number": str(values.number), "string": f'"{values.word}"', "true": "false", "false": "true"}
+    found = parts(parse(source, language(path)), SKIPPED, FUNCTIONS, others, _hides)
     return [part for part in found if part.edits or not GLUE.match(part.text)]
+
+
+def _hides(node: Node, _: bool) -> bool:
+    return AT_RUN_TIME.search(text(node)) is not None
+
+
+def _constants(kind: str, values: Values) -> list[Answer]:
+    word = f'"{values.word}"'
+    return {
+        "number": signed(values),
+        "string": [Answer(word)],
+        "boolean": [Answer("true"), Answer("false")],
+        "array": [Answer("[]"), Answer(f"[{word}]")],
+        "object": [Answer("{}"), Answer(f"{{ {values.word}: {word} }}")],
+    }[kind]
 
 
 def _outermost(root: Node) -> Iterator[tuple[Node, str]]:
@@ -82,22 +93,22 @@ def _named(node: Node) -> str:
     return ""
 
 
-def _function(node: Node, name: str, path: str) -> Function | None:
+def _function(node: Node, name: str, path: str, values: Values) -> Function | None:
     body = node.child_by_field_name("body")
     if body is None:
         return None
     if body.type != "statement_block":
-        return _expression(node, name, body, path)
+        return _expression(node, name, body, path, values)
     inside = statements(body)
     if not inside:
         return None
-    gives, answers = _gives(node, body)
-    return make(path, Found(name or "anonymous", node, body, gives, _soft(name, inside), answers), SAY)
+    gives, answers = _gives(node, body, values)
+    return make(path, Found(name or "anonymous", node, body, gives, _soft(name, inside), answers), SAY, values.word)
 
 
-def _gives(node: Node, body: Node) -> tuple[Gives, list[str]]:
+def _gives(node: Node, body: Node, drawn: Values) -> tuple[Gives, list[Answer]]:
     if node.type.startswith("generator") or any(one.type == "*" for one in node.children):
-        return "generator", [""]
+        return "generator", [Answer("")]
     values = [
         one.named_children[0]
         for one in own(body, FUNCTIONS)
@@ -105,17 +116,17 @@ def _gives(node: Node, body: Node) -> tuple[Gives, list[str]]:
     ]
     values = [one for one in values if text(one) not in ("undefined", "null", "void 0")]
     if not values:
-        return "void", [""]
-    return "value", _answers(node, values)
+        return "void", [Answer("")]
+    return "value", _answers(node, values, drawn)
 
 
-def _answers(node: Node, values: list[Node]) -> list[str]:
+def _answers(node: Node, values: list[Node], drawn: Values) -> list[Answer]:
     kinds = _annotated(node) or [kind for one in values if (kind := _shape(one))]
-    found = [constant for kind in dict.fromkeys(kinds) for constant in CONSTANTS[kind]]
+    found = [constant for kind in dict.fromkeys(kinds) for constant in _constants(kind, drawn)]
     only = {text(one) for one in values}
     if len(only) == 1:
-        found = [one for one in found if one not in only]
-    return found or ["null"]
+        found = [one for one in found if one.text not in only]
+    return found or [Answer("null")]
 
 
 def _annotated(node: Node) -> list[str]:
@@ -125,7 +136,7 @@ def _annotated(node: Node) -> list[str]:
     kind = re.sub(r"^:\s*", "", text(said)).strip()
     kind = re.sub(r"^Promise<(.*)>$", r"\1", kind, flags=re.DOTALL)
     kinds = ["array" if one.endswith("[]") or one.startswith("Array<") else one for one in re.split(r"\s*\|\s*", kind)]
-    return [one for one in kinds if one in CONSTANTS]
+    return [one for one in kinds if one in KINDS]
 
 
 def _shape(node: Node) -> str:
@@ -165,12 +176,12 @@ def _soft(name: str, inside: list[Node]) -> bool:
     )
 
 
-def _expression(node: Node, name: str, body: Node, path: str) -> Function:
-    """`(a, b) => a + b`: its expression is the body."""
-    answers = _answers(node, [body])
+def _expression(node: Node, name: str, body: Node, path: str, values: Values) -> Function:
+    """`(a, b) => a + b`: its expression is the body, and stays in the text."""
+    answers = _answers(node, [body], values)
 
-    def instead(words: str) -> Edit:
-        return Edit(body.start_byte, body.end_byte, words)
+    def instead(words: str, holds: bool = True) -> Edit:
+        return Edit(body.start_byte, body.end_byte, f"({condition(holds)} ? ({words}) : ({text(body)}))")
 
     return Function(
         path=path,
@@ -182,8 +193,8 @@ def _expression(node: Node, name: str, body: Node, path: str) -> Function:
         soft=not name or body.type in ("number", "string", "true", "false", "null"),
         body=tokens(node),
         mutants=(
-            *(Mutant(f"return {one}", instead(f"({one})")) for one in answers),
-            Mutant("throw", instead('(() => { throw new Error("damascus") })()')),
+            *(Mutant(f"return {one.text}", instead(one.text), one.half) for one in answers),
+            Mutant("throw", instead(f'(() => {{ throw new Error("{values.word}") }})()')),
         ),
-        control=instead(f"({condition(True)} ? ({text(body)}) : undefined)"),
+        control=instead(answers[0].text, False),
     )

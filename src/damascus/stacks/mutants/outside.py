@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from damascus.stacks.mutants.function import Edit
-from damascus.stacks.mutants.python_functions import Text
+from damascus.stacks.mutants.python_text import Text, decoded, own, parsed, said
+from damascus.stacks.mutants.values import Values
 
-OTHER: dict[type, str] = {str: "'damascus'", bytes: "b'damascus'", int: "7919", float: "7919.5"}
 NOT_COUNTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom, ast.Pass)
 LITERALS = 3
+KINDS = (str, bytes, int, float)
+AT_RUN_TIME = frozenset({"exec", "eval", "compile", "FunctionType", "CodeType", "__import__", "run_path", "run_module"})
 
 
 @dataclass(frozen=True)
@@ -23,73 +25,80 @@ class Part:
     text: str
     name: str
     edits: tuple[Edit, ...] = ()
+    line: int = 0
+    hides: bool = False
+    """It makes code of data when it runs, or of a macro: functions that no source shows."""
 
 
-def parts_outside(source: bytes) -> list[Part]:
+def parts_outside(source: bytes, values: Values) -> list[Part]:
     """Raises ValueError for what can't be parsed."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, RecursionError, MemoryError) as err:
-        raise ValueError(str(err)) from err
-    return list(_parts(tree.body, Text.of(source)))
+    text, _ = decoded(source)
+    return list(_parts(parsed(text).body, Text.of(text.encode()), values))
 
 
-def _parts(body: list[ast.stmt], text: Text) -> Iterator[Part]:
+def _parts(body: list[ast.stmt], text: Text, values: Values) -> Iterator[Part]:
     for node in body:
         match node:
-            case ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Lambda()):
+            case ast.Expr(value=ast.Constant()) | ast.Assign(value=ast.Lambda()) | ast.AnnAssign(value=ast.Lambda()):
                 continue
             case ast.Assign(targets=[ast.Name(id="__all__")]) | ast.If(test=ast.Compare(left=ast.Name(id="__name__"))):
                 continue
             case ast.ClassDef():
-                yield from _class(node, text)
+                yield from _class(node, text, values)
             case ast.stmt() if not isinstance(node, NOT_COUNTED):
-                yield _statement(node, text)
+                yield _statement(node, text, values)
 
 
-def _class(node: ast.ClassDef, text: Text) -> Iterator[Part]:
+def _class(node: ast.ClassDef, text: Text, values: Values) -> Iterator[Part]:
     heads = [*node.bases, *(word.value for word in node.keywords)]
     if heads or node.decorator_list:
-        said = [ast.dump(one) for one in (*heads, *node.decorator_list)]
-        yield Part(f"class {node.name} {said}", f"class {node.name}", tuple(_bare_class(node, text)))
-    yield from _parts(node.body, text)
+        told = [said(one) for one in (*heads, *node.decorator_list)]
+        edits = tuple(_bare_class(node, text))
+        yield Part(f"class {node.name} {told}", f"class {node.name}", edits, node.lineno, any(map(_hides, heads)))
+    yield from _parts(node.body, text, values)
 
 
 def _bare_class(node: ast.ClassDef, text: Text) -> Iterator[Edit]:
     if node.bases and not node.keywords:
-        start, last = text.at(node.bases[0].lineno, node.bases[0].col_offset), node.bases[-1]
-        yield Edit(start, text.at(last.end_lineno or last.lineno, last.end_col_offset or 0), "")
+        yield Edit(text.span(node.bases[0])[0], text.span(node.bases[-1])[1], "")
     for one in node.decorator_list:
-        at = text.at(one.lineno, one.col_offset)
-        yield Edit(at - 1, text.at(one.end_lineno or one.lineno, one.end_col_offset or 0), "")
+        start, end = text.span(one)
+        yield Edit(start - 1, end, "")
 
 
-def _statement(node: ast.stmt, text: Text) -> Part:
-    said = ast.dump(node)
+def _statement(node: ast.stmt, text: Text, values: Values) -> Part:
+    told, hides = said(node), _hides(node)
+    first = text.words(node).partition("\n")[0].strip()[:60]
     match node:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            name = text.words(node.targets[0] if isinstance(node, ast.Assign) else node.target)
             literals = list(_literals(value))[:LITERALS]
-            edits = [_instead(one, text, _other(one)) for one in literals] or [_instead(value, text, "None")]
-            return Part(said, name, tuple(edits))
+            edits = [Edit(*text.span(one), _other(one, values)) for one in literals]
+            return Part(told, name, tuple(edits or [Edit(*text.span(value), "None")]), node.lineno, hides)
         case ast.AnnAssign() | ast.Expr():
-            return Part(said, ast.unparse(node)[:60], (_instead(node, text, "pass"),))
-    return Part(said, ast.unparse(node).partition("\n")[0][:60])
+            return Part(told, first, (Edit(*text.span(node), "pass"),), node.lineno, hides)
+    return Part(told, first, (), node.lineno, hides)
 
 
-def _instead(node: ast.expr | ast.stmt, text: Text, words: str) -> Edit:
-    start = text.at(node.lineno, node.col_offset)
-    return Edit(start, text.at(node.end_lineno or node.lineno, node.end_col_offset or 0), words)
+def _hides(node: ast.AST) -> bool:
+    called = (one.func for one in (node, *own(node, ())) if isinstance(one, ast.Call))
+    return any(getattr(one, "id", getattr(one, "attr", "")) in AT_RUN_TIME for one in called)
 
 
-def _other(node: ast.Constant) -> str:
-    return str(not node.value) if isinstance(node.value, bool) else OTHER[type(node.value)]
+def _other(node: ast.Constant, values: Values) -> str:
+    match node.value:
+        case bool():
+            return str(not node.value)
+        case int():
+            return str(values.number)
+        case float():
+            return str(values.real)
+    return repr(values.word) if isinstance(node.value, str) else f"b{values.word!r}"
 
 
 def _literals(node: ast.AST) -> Iterator[ast.Constant]:
     """Not the parts of an f-string: their positions are not those of the text."""
-    if isinstance(node, ast.Constant) and (isinstance(node.value, bool) or type(node.value) in OTHER):
-        yield node
-    elif not isinstance(node, ast.JoinedStr):
-        for child in ast.iter_child_nodes(node):
-            yield from _literals(child)
+    apart = () if isinstance(node, ast.JoinedStr) else own(node, (ast.JoinedStr,))
+    for one in (node, *apart):
+        if isinstance(one, ast.Constant) and isinstance(one.value, KINDS):
+            yield one

@@ -6,18 +6,38 @@ None is tried only where nothing is known: a test that asks `is not None` would 
 import ast
 from collections.abc import Iterable, Iterator
 
-CONSTANTS = {
-    "bool": ("True", "False"),
-    "int": ("0", "1"),
-    "float": ("0.0", "1.0"),
-    "str": ("''", "'damascus'"),
-    "bytes": ("b''", "b'damascus'"),
-    "list": ("[]", "[None]"),
-    "dict": ("{}", "{None: None}"),
-    "set": ("set()", "{None}"),
-    "frozenset": ("frozenset()", "frozenset((None,))"),
-    "tuple": ("()", "(None,)"),
-}
+from damascus.stacks.mutants.python_names import Names
+from damascus.stacks.mutants.python_text import said
+from damascus.stacks.mutants.values import Answer, Values
+
+KINDS = frozenset(
+    {"bool", "int", "float", "str", "bytes", "list", "dict", "set", "frozenset", "tuple"},
+)
+
+
+def answers(kind: str, values: Values) -> tuple[Answer, ...]:
+    """Those that decide first; empty containers count as much as those that hold something."""
+    word = repr(values.word)
+    match kind:
+        case "bool":
+            return Answer("True"), Answer("False")
+        case "int":
+            return Answer(str(values.number)), Answer(f"-{values.below}", True), Answer("0", True)
+        case "float":
+            return Answer(str(values.real)), Answer(f"-{values.real + 1}", True), Answer("0.0", True)
+        case "str":
+            return (Answer(word),)
+        case "bytes":
+            return (Answer(f"b{word}"),)
+        case "list":
+            return Answer("[]"), Answer(f"[{word}]")
+        case "dict":
+            return Answer("{}"), Answer(f"{{{word}: {word}}}")
+        case "tuple":
+            return Answer("()"), Answer(f"({word},)")
+    return Answer(f"{kind}()"), Answer(f"{kind}(({word},))")
+
+
 ALIASES = {
     "List": "list",
     "Sequence": "list",
@@ -53,26 +73,31 @@ OF_METHODS = {
 }
 
 
-def constants(annotation: ast.expr | None, returned: list[ast.expr], seen: Iterable[str] = ()) -> list[str]:
-    """Texts of constants, at least one; none that the function gives back as its only answer."""
-    kinds = list(dict.fromkeys(_annotated(annotation))) or [kind for kind in dict.fromkeys(seen) if kind in CONSTANTS]
+def constants(
+    annotation: ast.expr | None, returned: list[ast.expr], seen: Iterable[str], values: Values
+) -> list[Answer]:
+    """At least one; none that the function gives back as its only answer."""
+    kinds = list(dict.fromkeys(_annotated(annotation))) or [kind for kind in dict.fromkeys(seen) if kind in KINDS]
     kinds = kinds or list(dict.fromkeys(_shapes(returned)))
-    found = [constant for kind in kinds for constant in CONSTANTS[kind]]
-    own = {ast.unparse(value) for value in returned}
+    found = [answer for kind in kinds for answer in answers(kind, values)]
+    own = {said(value) for value in returned}
     if len(own) == 1:
-        found = [constant for constant in found if constant not in own]
-    return found or [next(text for text in ("None", "0") if own != {text})]
+        found = [answer for answer in found if said(ast.parse(answer.text, mode="eval").body) not in own]
+    if all(answer.half for answer in found):
+        found = []
+    return found or [Answer("None")]
 
 
 def returns_nothing(annotation: ast.expr | None) -> bool:
-    return isinstance(_parsed(annotation), ast.Constant)
+    node = parsed_annotation(annotation)
+    return isinstance(node, ast.Constant) and node.value is None
 
 
-def never_returns(annotation: ast.expr | None) -> bool:
-    return _name(_parsed(annotation)) in ("NoReturn", "Never")
+def never_returns(annotation: ast.expr | None, names: Names) -> bool:
+    return names.is_typing(parsed_annotation(annotation), "NoReturn", "Never")
 
 
-def _parsed(annotation: ast.expr | None) -> ast.expr | None:
+def parsed_annotation(annotation: ast.expr | None) -> ast.expr | None:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         try:
             return ast.parse(annotation.value.strip(), mode="eval").body
@@ -81,31 +106,38 @@ def _parsed(annotation: ast.expr | None) -> ast.expr | None:
     return annotation
 
 
-def _annotated(annotation: ast.expr | None) -> Iterator[str]:
-    node = _parsed(annotation)
+def _annotated(annotation: ast.expr | None) -> list[str]:
+    try:
+        return list(_kinds_of(annotation))
+    except RecursionError:
+        return []
+
+
+def _kinds_of(annotation: ast.expr | None) -> Iterator[str]:
+    node = parsed_annotation(annotation)
     match node:
         case ast.Name() | ast.Attribute():
             kind = ALIASES.get(_name(node), _name(node))
-            if kind in CONSTANTS:
+            if kind in KINDS:
                 yield kind
         case ast.Subscript(value=value, slice=inner):
             yield from _subscripted(value, inner.elts if isinstance(inner, ast.Tuple) else [inner])
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            yield from _annotated(left)
-            yield from _annotated(right)
+            yield from _kinds_of(left)
+            yield from _kinds_of(right)
 
 
 def _subscripted(value: ast.expr, inner: list[ast.expr]) -> Iterator[str]:
     match _name(value):
         case "Union":
             for one in inner:
-                yield from _annotated(one)
+                yield from _kinds_of(one)
         case "Literal":
             yield from _shapes(inner)
         case name if name in WRAPPERS:
-            yield from _annotated(inner[-1 if name == "Coroutine" else 0])
+            yield from _kinds_of(inner[-1 if name == "Coroutine" else 0])
         case _:
-            yield from _annotated(value)
+            yield from _kinds_of(value)
 
 
 def _name(node: ast.expr | None) -> str:
@@ -116,8 +148,11 @@ def _name(node: ast.expr | None) -> str:
 
 def _shapes(returned: Iterable[ast.expr]) -> Iterator[str]:
     for node in returned:
-        kind = _shape(node)
-        if kind in CONSTANTS:
+        try:
+            kind = _shape(node)
+        except RecursionError:
+            continue
+        if kind in KINDS:
             yield kind
 
 

@@ -1,16 +1,18 @@
 """The functions of a Python source and their mutants. The skip list is told in docs/VERIFICATION.md."""
 
 import ast
-import copy
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from damascus.stacks.mutants.function import Edit, Function, Gives, Mutant
 from damascus.stacks.mutants.python_answers import constants, never_returns, returns_nothing
+from damascus.stacks.mutants.python_names import Names
+from damascus.stacks.mutants.python_text import Text, blocks, decoded, own, parsed, said
+from damascus.stacks.mutants.values import Answer, Values, same
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
+Named = ast.Assign | ast.AnnAssign
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-STUBS = frozenset({"overload", "abstractmethod", "abstractproperty", "abstractclassmethod"})
 SOFT = frozenset(
     {"__repr__", "__hash__", "__del__", "__exit__", "__aexit__", "__sizeof__", "__dir__", "__getstate__"}
     | {"__setstate__", "__init_subclass__", "__reduce__"}
@@ -18,137 +20,121 @@ SOFT = frozenset(
 TALK = frozenset(
     {"print", "warn", "debug", "info", "warning", "error", "exception", "critical", "log", "echo", "write"}
 )
-RAISE = "raise RuntimeError('damascus')"
-BLOW_UP = "raise type('Damascus', (BaseException,), {})('damascus')"
 UNWRITTEN = f"{NotImplemented!r}Error"
 Seen = Mapping[int, Collection[str]]
 """Names of the types that a function gave back, by its first line, where a probe has seen that."""
 
 
 @dataclass(frozen=True)
-class Text:
-    """A source with the offsets of its lines; syntax trees count columns in bytes."""
-
-    source: bytes
-    starts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, source: bytes) -> "Text":
-        starts, at = [0], 0
-        while (at := source.find(b"\n", at) + 1) > 0:
-            starts.append(at)
-        return cls(source, tuple(starts))
-
-    def at(self, line: int, column: int) -> int:
-        return self.starts[line - 1] + column
-
-
-@dataclass(frozen=True)
 class Source:
     path: str
     text: Text
-    noise: Callable[[], str]
+    names: Names
+    values: Values
+    seen: Seen
 
 
-def functions(source: bytes, path: str, noise: Callable[[], str], seen: Seen | None = None) -> list[Function]:
+@dataclass(frozen=True)
+class Place:
+    """The classes around a function; `unbound`: what is defined there is for type checkers or for subclasses."""
+
+    prefix: str = ""
+    unbound: bool = False
+
+
+def functions(source: bytes, path: str, values: Values, seen: Seen | None = None) -> list[Function]:
     """Raises ValueError for what this Python can't parse."""
-    try:
-        source.decode("utf-8")
-        tree = ast.parse(source)
-    except (SyntaxError, RecursionError, MemoryError, UnicodeDecodeError) as err:
-        raise ValueError(str(err)) from err
-    if source.startswith(b"\xef\xbb\xbf") or source.count(b"\r") != source.count(b"\r\n"):
-        raise ValueError("a byte order mark or bare carriage returns")
-    whole = Source(path, Text.of(source), noise)
+    text, encoding = decoded(source)
+    if text.encode(encoding).decode(encoding) != text:
+        raise ValueError(f"{encoding} can't be written back")
+    tree = parsed(text)
+    whole = Source(path, Text.of(text.encode()), Names.of(tree), values, seen or {})
     found = []
-    for node, prefix in _outermost(tree.body, ""):
-        made = _lambda(node, prefix, whole, seen or {}) if isinstance(node, ast.Assign) else None
-        if isinstance(node, Def):
-            made = _function(node, prefix, whole, (seen or {}).get(_first_line(node), ()))
+    for node, place in _outermost(tree.body, Place(), whole.names):
+        made = _function(node, place, whole) if isinstance(node, Def) else _lambda(node, place, whole)
         if made is not None:
             found.append(made)
     return found
 
 
-def _outermost(body: list[ast.stmt], prefix: str) -> Iterator[tuple[ast.stmt, str]]:
+def _outermost(body: list[ast.stmt], place: Place, names: Names) -> Iterator[tuple[Def | Named, Place]]:
     """Functions and lambdas with a name; what lies inside of a function is part of it."""
-    for node in body:
+    stack = [(node, place) for node in reversed(body)]
+    while stack:
+        node, place = stack.pop()
+        inner: list[list[ast.stmt]] = []
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Assign(value=ast.Lambda()):
-                yield node, prefix
-            case ast.ClassDef(name=name, body=inner, bases=bases):
-                if not any("Protocol" in ast.unparse(base) for base in bases):
-                    yield from _outermost(inner, f"{prefix}{name}.")
-            case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
-                for part in ("body", "orelse", "finalbody"):
-                    yield from _outermost(getattr(node, part, []), prefix)
-                for handler in getattr(node, "handlers", []):
-                    yield from _outermost(handler.body, prefix)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Assign() | ast.AnnAssign():
+                yield node, place
+            case ast.ClassDef(name=name, bases=bases):
+                protocol = any(names.is_typing(base, "Protocol") for base in bases)
+                place = Place(f"{place.prefix}{name}.", place.unbound or protocol)
+                inner = [node.body]
+            case ast.If(test=test) if names.is_typing(test, "TYPE_CHECKING"):
+                inner = [node.orelse]
+            case _:
+                inner = blocks(node)
+        stack += [(one, place) for block in reversed(inner) for one in reversed(block)]
 
 
-def _first_line(node: Def) -> int:
+def first_line(node: Def) -> int:
     """As a code object has it: the first decorator's."""
     return min([node.lineno, *(one.lineno for one in node.decorator_list)])
 
 
-def _function(node: Def, prefix: str, source: Source, seen: Collection[str]) -> Function | None:
-    path, text, noise = source.path, source.text, source.noise
+def _function(node: Def, place: Place, source: Source) -> Function | None:
+    names, values = source.names, source.values
     body = _without_docstring(node.body)
-    if not body or all(map(_stub, body)) or STUBS & set(map(_decorator, node.decorator_list)):
+    if not body or all(_stub(one, names) for one in body):
         return None
-    if never_returns(node.returns):
+    inside = list(own(node, SCOPES))
+    seen = source.seen.get(first_line(node), ())
+    gives = _gives(node, inside, seen)
+    if never_returns(node.returns, names) and gives == "void":
         return None
-    inside = list(_own(node))
-    gives = _gives(node, inside)
-    place = _place(node, body, text)
-    answers = _answers(node, gives, inside, seen)
-    wild = place(f"{noise()}; {BLOW_UP}")
+    put = _placed(node, body, source.text)
+    answers = _answers(node, gives, inside, seen, values)
+    marked = any(names.is_typing(one, "overload") or names.is_abstract(one) for one in node.decorator_list)
+    raises = f"raise RuntimeError({values.word!r})"
+    wild = f"raise type({values.word.capitalize()!r}, (BaseException,), {{}})({values.word!r})"
     return Function(
-        path=path,
-        name=f"{prefix}{node.name}",
+        path=source.path,
+        name=f"{place.prefix}{node.name}",
         line=node.lineno,
         last_line=node.end_lineno or node.lineno,
-        first_line=_first_line(node),
+        first_line=first_line(node),
         gives=gives,
-        soft=_soft(node, body, gives),
+        soft=marked or place.unbound or _soft(node, body, gives, inside),
         body=_fingerprint(node, body),
         mutants=(
-            *(Mutant(answer, place(f"{noise()}; {answer}")) for answer in answers),
-            Mutant("raise", place(f"{noise()}; {RAISE}")),
+            *(Mutant(one.text, put(f"if {same(True)}: {one.text}"), one.half) for one in answers),
+            Mutant("raise", put(f"if {same(True)}: {raises}")),
         ),
-        control=place(noise()),
-        blow_up=Mutant("raise BaseException", wild),
+        control=put(f"if {same(False)}: {answers[0].text}"),
+        blow_up=Mutant("raise BaseException", put(f"if {same(True)}: {wild}")),
     )
 
 
-def _answers(node: Def, gives: Gives, inside: list[ast.AST], seen: Collection[str]) -> list[str]:
+def _answers(node: Def, gives: Gives, inside: list[ast.AST], seen: Collection[str], values: Values) -> list[Answer]:
     if gives == "generator":
-        return ["return"]
+        return [Answer("return")]
     if gives == "void":
-        return ["return None"]
-    returned = [part.value for part in inside if isinstance(part, ast.Return) and part.value is not None]
-    return [f"return {constant}" for constant in constants(node.returns, returned, seen)]
+        return [Answer("return None")]
+    found = constants(node.returns, _returned(inside), seen, values)
+    return [Answer(f"return {one.text}", one.half) for one in found]
 
 
-def _gives(node: Def, inside: list[ast.AST]) -> Gives:
+def _gives(node: Def, inside: list[ast.AST], seen: Collection[str]) -> Gives:
+    """An annotation is believed where nothing else was seen."""
     if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in inside):
         return "generator"
-    if returns_nothing(node.returns):
+    if all(_is_none(value) for value in _returned(inside)) or set(seen) == {"NoneType"}:
         return "void"
-    values = [part.value for part in inside if isinstance(part, ast.Return)]
-    return "value" if any(value is not None and not _is_none(value) for value in values) else "void"
+    return "void" if returns_nothing(node.returns) and not seen else "value"
 
 
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes of a function but those of functions and classes inside."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, SCOPES):
-            yield child
-            yield from _own(child)
 
 
 def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -158,35 +144,32 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return body
 
 
-def _stub(node: ast.stmt) -> bool:
+def _stub(node: ast.stmt, names: Names) -> bool:
     match node:
         case ast.Pass() | ast.Expr(value=ast.Constant()):
             return True
         case ast.Raise(exc=ast.Name(id=name) | ast.Call(func=ast.Name(id=name))):
             return name == UNWRITTEN
-        case ast.Return(value=None | ast.Constant(value=None) | ast.Name(id="NotImplemented")):
+        case ast.Return(value=None | ast.Constant(value=None)):
             return True
+        case ast.Return(value=value):
+            return names.builtin(value, "NotImplemented")
     return False
 
 
-def _decorator(node: ast.expr) -> str:
-    called = node.func if isinstance(node, ast.Call) else node
-    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-
-
-def _soft(node: Def, body: list[ast.stmt], gives: Gives) -> bool:
+def _soft(node: Def, body: list[ast.stmt], gives: Gives, inside: list[ast.AST]) -> bool:
     if node.name in SOFT or all(map(_talk, body)):
         return True
     if node.name == "main" and gives == "value":
-        return all(isinstance(value, ast.Constant) for value in _returned(node))
+        return all(isinstance(value, ast.Constant) for value in _returned(inside))
     match body:
         case [ast.Return(value=ast.Constant() | ast.Attribute(value=ast.Name(id="self" | "cls")))]:
             return True
     return False
 
 
-def _returned(node: Def) -> list[ast.expr]:
-    return [part.value for part in _own(node) if isinstance(part, ast.Return) and part.value is not None]
+def _returned(inside: list[ast.AST]) -> list[ast.expr]:
+    return [part.value for part in inside if isinstance(part, ast.Return) and part.value is not None]
 
 
 def _talk(node: ast.stmt) -> bool:
@@ -199,71 +182,70 @@ def _talk(node: ast.stmt) -> bool:
 
 def _fingerprint(node: Def, body: list[ast.stmt]) -> str:
     """What it does, without name, docstring and annotations."""
-    bare = copy.deepcopy(node)
-    bare.name, bare.returns, bare.body = "_", None, copy.deepcopy(body)
-    return ast.dump(_Bare().visit(bare))
-
-
-class _Bare(ast.NodeTransformer):
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        if node.value is None:
-            return ast.Pass()
-        return ast.Assign(targets=[node.target], value=self.visit(node.value))
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        return ast.arg(arg=node.arg)
+    parts: list[ast.AST] = [node.args, *node.decorator_list, *body]
+    return " ".join([type(node).__name__, str(len(body)), *(said(part, bare=True) for part in parts)])
 
 
 # ── where an edit goes ────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(node: Def, body: list[ast.stmt], text: Text) -> Callable[[str], Edit]:
-    """In front of the first statement, on its line; if that is compound behind the docstring, or on a new line."""
+def _placed(node: Def, body: list[ast.stmt], text: Text) -> Callable[[str], Edit]:
+    """A line of its own in front of the first statement, behind the docstring."""
     first = body[0]
-    if not _compound(first):
-        at = text.at(first.lineno, first.col_offset)
-        return lambda words: Edit(at, at, f"{words}; ")
+    line = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))])
+    start, at = text.at(line, 0), text.at(line, first.col_offset)
+    continued = text.source[:start].rstrip(b"\r\n").endswith(b"\\")
+    if not text.source[start:at].strip() and not continued:
+        indent = text.source[start:at].decode()
+        return lambda words: Edit(start, start, f"{indent}{words}\n")
     if len(body) < len(node.body):
-        docstring = node.body[0]
-        end = text.at(docstring.end_lineno or docstring.lineno, docstring.end_col_offset or 0)
-        return lambda words: Edit(end, end, f"; {words}")
-    start = text.at(min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))]), 0)
-    indent = text.source[start : start + first.col_offset].decode()
-    return lambda words: Edit(start, start, f"{indent}{words}\n")
+        return _behind_docstring(node, node.body[0], at, text)
+    inner = f"{_indent(node, text)} "
+    return lambda words: Edit(at, at, f"\n{inner}{words}\n{inner}")
 
 
-def _compound(node: ast.stmt) -> bool:
-    return hasattr(node, "body") or isinstance(node, ast.Match)
+def _behind_docstring(node: Def, docstring: ast.stmt, at: int, text: Text) -> Callable[[str], Edit]:
+    """Docstring and first statement share a line, maybe with the `def`."""
+    start, _ = text.span(docstring)
+    before = text.source[text.at(docstring.lineno, 0) : start]
+    if not before.strip():
+        indent = before.decode()
+        return lambda words: Edit(at, at, f"\n{indent}{words}\n{indent}")
+    inner = f"{_indent(node, text)} "
+    return lambda words: Edit(start, at, f"\n{inner}{text.words(docstring)}\n{inner}{words}\n{inner}")
 
 
-def _lambda(node: ast.Assign, prefix: str, source: Source, seen: Seen) -> Function | None:
-    """`twice = lambda n: 2 * n`: its expression is the body."""
-    made, target, text = node.value, node.targets[0], source.text
-    if not isinstance(made, ast.Lambda) or not isinstance(target, ast.Name):
+def _indent(node: Def, text: Text) -> str:
+    return text.source[text.at(node.lineno, 0) : text.at(node.lineno, node.col_offset)].decode()
+
+
+def _lambda(node: Named, place: Place, source: Source) -> Function | None:
+    """`twice = lambda n: 2 * n`, with or without an annotation: its expression is the body."""
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    made, text, values = node.value, source.text, source.values
+    if not isinstance(made, ast.Lambda):
         return None
     body = made.body
-    start = text.at(body.lineno, body.col_offset)
-    end = text.at(body.end_lineno or body.lineno, body.end_col_offset or 0)
+    start, end = text.span(body)
+    as_it_was = text.source[start:end].decode()
 
-    def instead(words: str) -> Edit:
-        return Edit(start, end, words)
+    def instead(words: str, holds: bool = True) -> Edit:
+        return Edit(start, end, f"({words} if {same(holds)} else ({as_it_was}))")
 
-    as_it_was = f"(({text.source[start:end].decode()}) if {source.noise()} != 0 else 0)"
+    answers = constants(None, [body], source.seen.get(made.lineno, ()), values)
+    raises = f"(_ for _ in ()).throw(RuntimeError({values.word!r}))"
     return Function(
         path=source.path,
-        name=f"{prefix}{target.id}",
+        name=f"{place.prefix}{text.words(target)}",
         line=node.lineno,
         last_line=node.end_lineno or node.lineno,
         first_line=made.lineno,
         gives="value",
-        soft=isinstance(body, ast.Constant),
-        body=ast.dump(made),
+        soft=isinstance(body, ast.Constant) or place.unbound,
+        body=said(made),
         mutants=(
-            *(
-                Mutant(f"return {constant}", instead(constant))
-                for constant in constants(None, [body], seen.get(made.lineno, ()))
-            ),
-            Mutant("raise", instead("(_ for _ in ()).throw(RuntimeError('damascus'))")),
+            *(Mutant(f"return {one.text}", instead(one.text), one.half) for one in answers),
+            Mutant("raise", instead(raises)),
         ),
-        control=instead(as_it_was),
+        control=instead(answers[0].text, False),
     )

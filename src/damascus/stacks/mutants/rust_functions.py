@@ -3,43 +3,51 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from damascus.stacks.mutants.braces import Found, Shape, make, parts, statements
+from damascus.stacks.mutants.braces import Found, Shape, make, parts, real, signed, statements
 from damascus.stacks.mutants.function import Function
 from damascus.stacks.mutants.outside import Part
+from damascus.stacks.mutants.values import Answer, Values
 from damascus.stacks.trees import Node, parse, text
 
 SAY = Shape(
-    blow_up=lambda condition: f'if {condition} {{ panic!("damascus") }}',
+    blow_up=lambda condition, word: f'if {condition} {{ panic!("{word}") }}',
     answer=lambda condition, answer: f"if {condition} {{ return {answer} }}".replace("return  }", "return }"),
     throws="panic",
 )
-NUMBERS = re.compile(r"[iu](?:8|16|32|64|128|size)")
+NUMBERS = re.compile(r"([iu])(8|16|32|64|128|size)")
 GENERIC = re.compile(r"(?:[\w:]+::)?(\w+)<(.*)>", re.DOTALL)
 TESTS = re.compile(r"#\[\s*(?:cfg\s*\(\s*(?:all\s*\(\s*)?test\b|(?:\w+::)*test\b)")
 SOFT = ("main", "fmt", "drop", "hash")
-OTHERS = {
-    "integer_literal": "79",
-    "float_literal": "79.5",
-    "string_literal": '"damascus"',
-    "boolean_literal": "false",
-}
 SKIPPED = (
     *("use_declaration", "mod_item", "struct_item", "enum_item", "impl_item", "trait_item", "function_item"),
     *("attribute_item", "inner_attribute_item", "extern_crate_declaration", "type_item"),
 )
 
 
-def functions(source: bytes, path: str, _: object, __: Mapping[int, Collection[str]]) -> list[Function]:
+def functions(source: bytes, path: str, values: Values, _: Mapping[int, Collection[str]]) -> list[Function]:
     found = []
     for node, prefix in _outermost(parse(source, "rust"), ""):
-        made = _function(node, prefix, path)
+        made = _function(node, prefix, path, values)
         if made is not None:
             found.append(made)
     return found
 
 
-def outside(source: bytes) -> list[Part]:
-    return parts(parse(source, "rust"), SKIPPED, ("function_item", "closure_expression"), OTHERS)
+def outside(source: bytes, values: Values) -> list[Part]:
+    others = {
+        "integer_literal": str(values.small),
+        "float_literal": str(values.real),
+        "string_literal": f'"{values.word}"',
+        "boolean_literal": "false",
+    }
+    return parts(parse(source, "rust"), SKIPPED, ("function_item", "closure_expression"), others, _hides)
+
+
+def _hides(node: Node, _: bool) -> bool:
+    """A macro makes functions that no tree shows."""
+    return node.type in ("macro_definition", "macro_invocation") or (
+        node.type == "expression_statement" and any(one.type == "macro_invocation" for one in node.named_children)
+    )
 
 
 def _outermost(node: Node, prefix: str) -> Iterator[tuple[Node, str]]:
@@ -61,7 +69,7 @@ def _outermost(node: Node, prefix: str) -> Iterator[tuple[Node, str]]:
         marked = marked and one.type in ("line_comment", "block_comment")
 
 
-def _function(node: Node, prefix: str, path: str) -> Function | None:
+def _function(node: Node, prefix: str, path: str, values: Values) -> Function | None:
     body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
     if body is None or name is None or not statements(body):
         return None
@@ -72,44 +80,47 @@ def _function(node: Node, prefix: str, path: str) -> Function | None:
     single = _single(body)
     if single in ("todo", "unimplemented"):
         return None
-    found = [one for one in answers(wanted) if one != single] if wanted != "()" else [""]
+    found = [one for one in answers(wanted, values) if one.text != single] if wanted != "()" else [Answer("")]
     soft = text(name) in SOFT or single != ""
     known = Found(prefix + text(name), node, body, "void" if wanted == "()" else "value", soft, found)
-    return make(path, known, SAY)
+    return make(path, known, SAY, values.word)
 
 
-def answers(kind: str) -> list[str]:
-    """None for a type that has no constant that we know: `Default` may still do."""
+def answers(kind: str, values: Values) -> list[Answer]:
+    """`Default` for a type that has no constant that we know: it may still do."""
     kind = re.sub(r"^&\s*(?:'\w+\s+)?", "&", kind)
-    if NUMBERS.fullmatch(kind):
-        return ["0", "1"]
+    number = NUMBERS.fullmatch(kind)
+    if number is not None:
+        small = number[2] == "8"
+        unsigned = [Answer(str(values.small if small else values.number)), Answer("0")]
+        return signed(values, small) if number[1] == "i" else unsigned
     plain = {
-        "bool": ["true", "false"],
-        "f32": ["0.0", "1.0"],
-        "f64": ["0.0", "1.0"],
-        "char": ["'d'", "'m'"],
-        "String": ["String::new()", 'String::from("damascus")'],
-        "&str": ['""', '"damascus"'],
-        "()": ["()"],
+        "bool": [Answer("true"), Answer("false")],
+        "f32": real(values),
+        "f64": real(values),
+        "char": [Answer(f"'{letter}'") for letter in values.letters],
+        "String": [Answer(f'String::from("{values.word}")')],
+        "&str": [Answer(f'"{values.word}"')],
+        "()": [Answer("()")],
     }
     if kind in plain:
         return plain[kind]
     generic = GENERIC.fullmatch(kind)
-    return _wrapped(generic[1], generic[2]) if generic else ["Default::default()"]
+    return _wrapped(generic[1], generic[2], values) if generic else [Answer("Default::default()")]
 
 
-def _wrapped(outer: str, inner: str) -> list[str]:
-    first = answers(_first(inner))
+def _wrapped(outer: str, inner: str, values: Values) -> list[Answer]:
+    first = answers(_first(inner), values)
     match outer:
         case "Option":
-            return ["None", *(f"Some({one})" for one in first[-1:])]
+            return [Answer("None"), Answer(f"Some({first[0].text})")]
         case "Result":
-            return [f"Ok({one})" for one in first]
+            return [Answer(f"Ok({one.text})", one.half) for one in first]
         case "Box" | "Rc" | "Arc" | "Cow":
-            return [f"{outer}::from({one})" for one in first]
+            return [Answer(f"{outer}::from({one.text})", one.half) for one in first]
         case "Vec":
-            return ["Vec::new()"]
-    return ["Default::default()"]
+            return [Answer("Vec::new()"), Answer(f"vec![{first[0].text}]")]
+    return [Answer("Default::default()")]
 
 
 def _first(inner: str) -> str:
