@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from damascus.domain import money, recovery
 from damascus.domain.config import Budget, Models, parse_config
-from damascus.domain.errors import UsageError
+from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.money import Granted, Price, Reserved, Spent, Standing, allow
 from damascus.domain.ports import Usage
 from damascus.domain.recovery import Chosen
@@ -119,11 +119,12 @@ def test_what_is_no_amount_is_refused(words: str) -> None:
 def test_the_three_recoveries_are_found_by_their_number_with_words_of_ones_own() -> None:
     options = list(recovery.DENIED)
     assert options == ["fix the permission", "respawn with other instructions", "hand to a person"]
-    assert recovery.chosen(options, "1") == Chosen("fix the permission")
-    assert recovery.chosen(options, "2 use Edit") == Chosen("respawn with other instructions", "use Edit")
-    assert recovery.chosen(options, "3 Ada") == Chosen("hand to a person", "Ada")
-    assert recovery.chosen(options, "use Edit") is None, "own words are an answer by themselves"
-    assert recovery.chosen(options, "1 or so") is None
+    assert recovery.chosen(options, "1", 7) == Chosen("fix the permission", id="fix_permission")
+    assert recovery.chosen(options, "2 use Edit", 7) == Chosen(recovery.RESPAWN, "use Edit", "respawn")
+    assert recovery.chosen(options, "3 Ada", 7) == Chosen("hand to a person", "Ada", "hand_over")
+    assert recovery.chosen(options, "hand_over", 7) == Chosen("hand to a person", id="hand_over")
+    for words in ("use Edit", "respawn it", "fix the permission", "hand to a person"):
+        assert recovery.chosen(options, words, 7) == Chosen("", words), "own words are an answer by themselves"
     with pytest.raises(UsageError, match="needs your words"):
         recovery.needed(Chosen(recovery.RESPAWN), 12)
 
@@ -132,6 +133,8 @@ def test_the_three_recoveries_are_found_by_their_number_with_words_of_ones_own()
 def test_a_raise_is_found_by_its_option_and_other_questions_are_left_alone() -> None:
     option = recovery.raises("project", "dollars")
     assert recovery.RAISES[option] == ("project", "dollars")
-    assert recovery.chosen([option, recovery.CANCEL], "1 50") == Chosen(option, "50")
-    assert recovery.chosen([option, recovery.CANCEL], "2") is None
-    assert recovery.chosen(["red", "blue"], "2 of them") is None and recovery.chosen(["red"], "7") is None
+    assert recovery.chosen([option, recovery.CANCEL], "1 50", 7) == Chosen(option, "50", "raise_budget")
+    assert recovery.chosen([option, recovery.CANCEL], "2", 7).id == "cancel"
+    assert recovery.chosen(["red", "blue"], "2 of them", 7) == Chosen("blue", "of them")
+    with pytest.raises(DamascusError, match="has the options 1 to 1; 7 is none of them"):
+        recovery.chosen(["red"], "7", 9)

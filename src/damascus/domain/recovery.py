@@ -115,7 +115,8 @@ def chosen(options: list[str], said: str, question: int, *, story: bool = True) 
         return Chosen(known[int(number) - 1].text, words.strip(), known[int(number) - 1].id)
     if said.isdecimal() and known:
         raise DamascusError(f"question {question} has the options 1 to {len(known)}; {said} is none of them.")
-    named = [option for option in known if option.id == said or (option.id == number and option.text in NEED_WORDS)]
+    with_words = [option for option in known if option.text in NEED_WORDS and "_" in option.id]  # no word of people's
+    named = [option for option in known if option.id == said or (option.id == number and option in with_words)]
     return Chosen(named[0].text, words.strip(), named[0].id) if said and len(named) == 1 else Chosen("", said)
 
 
