@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COPY = "copy"
 """Where `[workspace] copy` finds its files on a host that has no folder of the repository."""
 
-OURS = ("projects", "workers", "seen", "logs", "ports")
+OURS = ("projects", "workers", "seen", "logs", "ports", "tmp")
 """What lies in the data folder beside PostgreSQL's and the gateway's."""
 
 

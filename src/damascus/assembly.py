@@ -189,12 +189,14 @@ def make_worker(
     from damascus.engine.tools import nothing
     from damascus.engine.worker import Pace, Worker
     from damascus.repositories import worked_here
+    from damascus.system import scratch
     from damascus.system.hostid import WorkerLock, new_worker_id
 
     limits = project.config.limits
     worked, notes = worked_here(app, project)
     worker_id = new_worker_id()
     lock = WorkerLock.hold(app.home / "workers", worker_id)
+    aside = scratch.begin(app.home, worker_id)
     made: list[Worker] = []
 
     def stopping() -> bool:
@@ -219,6 +221,7 @@ def make_worker(
     others = {repo: each for repo, each in everyone.items() if each is not tools}
     worker = Worker(tools, worker_id, pace, lambda: guard(project.folder, limits), others)
     worker.lock, worker.notes = lock, tuple(notes)
+    worker.ends.append(lambda: scratch.end(aside))
     made.append(worker)
     listen_for_webhooks(app, project, worker)
     return worker

@@ -22,6 +22,7 @@ from damascus.domain.scope import GLOB_CHARS, Scope
 from damascus.git.commands import GitError
 from damascus.git.excludes import HEAVY_FOLDERS, Rules, rules_from
 from damascus.git.mirror import Listing, Mirror
+from damascus.system.scratch import scratch_folder
 
 READ_TRIES = 3
 MEGABYTE = 1_000_000
@@ -249,7 +250,7 @@ def stat_index(mirror: Mirror, story: StoryId, base: Sha) -> Path:
 @contextmanager
 def seeded_index(mirror: Mirror, story: StoryId, base: Sha) -> Iterator[Path]:
     """A throw-away index with the base's files in it."""
-    with tempfile.TemporaryDirectory(prefix="damascus-index-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="damascus-index-", dir=scratch_folder()) as scratch:
         index = Path(scratch) / "index"
         try:
             shutil.copy2(stat_index(mirror, story, base), index)  # with its date: git tells racy entries by it

@@ -11,6 +11,7 @@ from pathlib import Path
 from damascus.domain.ids import Sha
 from damascus.git.commands import Git
 from damascus.git.objects import REGULAR
+from damascus.system.scratch import scratch_folder
 
 PLAIN = re.compile(r"(?:[A-Za-z0-9_+=@%,-][A-Za-z0-9._+=@%, -]*(?:/|\Z))+")
 FAULT = re.compile(r"^(?:error|fatal): (.+)$", re.MULTILINE)
@@ -24,7 +25,7 @@ def needs_look(path: str, mode: str) -> bool:
 def faults(git: Git, base: Sha, commit: Sha) -> list[str]:
     """What git's strict check says of the objects that `commit` has and `base` has not; nothing if they are sound."""
     pack = git.run("pack-objects", "--revs", "--stdout", "--quiet", data=f"{commit}\n^{base}\n".encode()).raw
-    with tempfile.TemporaryDirectory(prefix="damascus-strict-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="damascus-strict-", dir=scratch_folder()) as scratch:
         there = {
             "GIT_OBJECT_DIRECTORY": scratch,
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git.git_dir.absolute() / "objects"),

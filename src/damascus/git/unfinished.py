@@ -24,6 +24,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.ports import Blocked
 from damascus.git.commands import CALL_LIMIT, Git, GitError, GitResult
 from damascus.git.objects import parents
+from damascus.system.scratch import scratch_folder
 
 MARKER = "damascus-landing"
 NO_ENTRY = "000000"
@@ -172,7 +173,7 @@ class HalfCheckout:
         """Edits of the user's stay: a file that is neither old nor new nor the start of either is not ours."""
         before, after = self._changed(old, new)
         staged = set(_names(self.git.run("diff-index", "--cached", "--name-only", "-z", old).raw))
-        with tempfile.TemporaryDirectory(prefix="damascus-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="damascus-", dir=scratch_folder()) as scratch:
             index = Path(scratch) / "old"
             same_old = self._unchanged(before, index)
             same_new = self._unchanged(after, Path(scratch) / "new")

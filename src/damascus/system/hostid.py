@@ -59,7 +59,7 @@ def is_dead(folder: Path, worker_id: str) -> bool:
         return False
     try:
         # Shared, so that two who ask at once don't take each other for the worker.
-        return _free(_path(folder, worker_id)) or _boot_of(worker_id) != _short(boot_id())
+        return _free(lock_file(folder, worker_id)) or _boot_of(worker_id) != _short(boot_id())
     except FileNotFoundError:
         return False
 
@@ -75,7 +75,7 @@ class WorkerLock:
     def hold(cls, folder: Path, worker_id: str) -> "WorkerLock":
         folder.mkdir(parents=True, exist_ok=True)
         _forget_old(folder)
-        path = _path(folder, worker_id)
+        path = lock_file(folder, worker_id)
         # Locked before it has its name: nobody ever sees the file of a living worker unlocked.
         aside = path.with_suffix(".new")
         fd = os.open(aside, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -91,7 +91,7 @@ class WorkerLock:
         self._fd = -1
 
 
-def _path(folder: Path, worker_id: str) -> Path:
+def lock_file(folder: Path, worker_id: str) -> Path:
     return folder / f"{worker_id.replace('/', '-')}.lock"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from damascus.system.scratch import scratch_folder
 from damascus.writes import difference
 from damascus.writes.inbox import NOBODY, STOPPED, TIME_LIMIT
 from damascus.writes.person import Answer, Question, parsed
@@ -71,7 +72,7 @@ class TerminalPerson:
     def _edited(self, question: Question) -> Answer:
         """In the person's own editor, in a private file of the same kind."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-        with tempfile.TemporaryDirectory(prefix="damascus-write-") as folder:
+        with tempfile.TemporaryDirectory(prefix="damascus-write-", dir=scratch_folder()) as folder:
             file = Path(folder) / PurePosixPath(question.proposal.path).name
             file.write_bytes(question.proposal.after)
             try:
