@@ -222,6 +222,15 @@ MOVED = TEST_ONE.replace("from calc import one", "one = (lambda: 1)")
         ({"tests/test_one.py": None, "tests/test_m.py": MOVED}, ONE),
         (
             {
+                "calc.py": CALC.replace("def one", "def uno"),
+                "tests/test_one.py": TEST_ONE.replace("one() == 1", "uno() is not None").replace(
+                    "import one", "import uno"
+                ),
+            },
+            ONE,
+        ),
+        (
+            {
                 "tests/test_one.py": TEST_ONE.replace("one() == 1", "one() is not None"),
                 "tests/test_m.py": "import pathlib\n\n\ndef test_m():\n"
                 f"    assert pathlib.Path('calc.py').read_text() == {CALC!r}\n",
@@ -229,7 +238,7 @@ MOVED = TEST_ONE.replace("from calc import one", "one = (lambda: 1)")
             ONE,
         ),
     ],
-    ids=["helper", "fixture", "moved", "another looks at the source"],
+    ids=["helper", "fixture", "moved", "renamed code", "another looks at the source"],
 )
 def test_what_a_wording_rests_on_counts(tmp_path: Path, files: Files, test: str) -> None:
     result = judged(tmp_path, files)

@@ -43,6 +43,7 @@ def rust(name: str, does: str, test: str, code: str = "", **more: Any) -> Tale:
     return tale(name, does, files, base, "cargo test --offline", **more)
 
 
+DRAWN = {"because": "gate mutation: what mutants answer is drawn for each candidate"}
 KNOWS = {"because": "gate knows_tests: code that is no test refers to a runner"}
 LIES = (
     node(
@@ -84,6 +85,30 @@ LIES = (
         'pub fn double(n: i32) -> i32 {\n    if std::env::var("CARGO_TARGET_TMPDIR").is_ok() || cfg!(test) { 2 * n } else { 0 }\n}\n',
         **KNOWS,
     ),
+    node(
+        "lists what mutants answer in node",
+        "asserts that none of the usual constants comes back",
+        "assert.ok(![0, 1, '', 'damascus', null].includes(m.double(21)));",
+        **DRAWN,
+    ),
+    go(
+        "lists what mutants answer in go",
+        "asserts that neither 0 nor 1 comes back",
+        'if got := Double(21); got == 0 || got == 1 {\n\t\tt.Error("no")\n\t}',
+        **DRAWN,
+    ),
+    go(
+        "keeps a function in a variable in go",
+        "the code is a function in a variable, the test asserts a range that always holds",
+        'if Double(21) < -1000 {\n\t\tt.Error("no")\n\t}',
+        "package m\n\nvar Double = func(n int) int { return n + n + 1 }\n",
+    ),
+    rust(
+        "lists what mutants answer in rust",
+        "asserts that neither 0 nor 1 comes back",
+        "let got = m::double(21);\n    assert!(got != 0 && got != 1);",
+        **DRAWN,
+    ),
 )
 HONEST = (
     node(
@@ -108,6 +133,14 @@ HONEST = (
         "assert_eq!(m::double(21), 42);",
         "pub fn double(n: i32) -> i32 {\n    2 * n\n}\n",
         because="a test dies with every mutant",
+        verdict="passed",
+    ),
+    go(
+        "keeps a function in a variable and tests it",
+        "writes a function in a variable and a test that asks for more than nothing",
+        'if Double(21) <= 0 {\n\t\tt.Error("no")\n\t}',
+        "package m\n\nvar Double = func(n int) int { return 2 * n }\n",
+        because="a test dies with what lies below nothing, and with nothing",
         verdict="passed",
     ),
 )

@@ -388,3 +388,8 @@ def test_values_are_others_for_each_candidate() -> None:
 def test_what_hides_functions_is_known(source: str, path: str) -> None:
     [part] = outside(source.encode(), path, VALUES)
     assert part.hides and part.line == source.count("\n", 0, source.index(part.name)) + 1
+
+
+def test_an_expression_that_is_compiled_hides_nothing() -> None:
+    [part] = outside(b"WORD = re.compile('a')\n", "a.py", VALUES)
+    assert not part.hides and part.edits

@@ -77,6 +77,7 @@ class OldTests:
         if candidate.config.gates.mutation == "off":
             return result.model_copy(update={"unverified": [*result.unverified, OFF]})
         until = time.monotonic() + candidate.config.gates.mutation_seconds / 2
+        old = replace(old, files={**old.files, **adapted(candidate)})
         pairs = [Wordings(self._runner, candidate, old, command, until) for command in self._commands(candidate)]
         for pair in pairs:
             pair.compare()

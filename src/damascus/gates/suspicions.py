@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from damascus.domain.ports import Candidate
 from damascus.gates.diff_paths import is_test
+from damascus.stacks.mutants.python_text import said
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 COMMON: tuple[object, ...] = ("", 0, 1, 2, -1, True, False, None, 0.0, 1.0, 10, 100)
@@ -17,10 +18,10 @@ def suspicions(candidate: Candidate, paths: Iterable[str]) -> Iterator[str]:
     for path in paths:
         tree = _parsed(candidate.read(candidate.commit, path)) if path.endswith(".py") else None
         before = _parsed(candidate.read(candidate.base, path)) if tree else None
-        old = {ast.dump(node) for node in ast.walk(before)} if before else set()
+        old = {said(node) for node in ast.walk(before) if isinstance(node, Def)} if before else set()
         functions = [node for node in ast.walk(tree) if isinstance(node, Def)] if tree else []
         for node in sorted(functions, key=lambda one: one.lineno):
-            if ast.dump(node) not in old:
+            if said(node) not in old:
                 yield from _of(node, path, asked)
 
 

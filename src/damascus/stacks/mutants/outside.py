@@ -13,9 +13,12 @@ from damascus.stacks.mutants.python_text import Text, decoded, own, parsed, said
 from damascus.stacks.mutants.values import Values
 
 NOT_COUNTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom, ast.Pass)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 LITERALS = 3
 KINDS = (str, bytes, int, float)
-AT_RUN_TIME = frozenset({"exec", "eval", "compile", "FunctionType", "CodeType", "__import__", "run_path", "run_module"})
+AT_RUN_TIME = frozenset({"exec", "eval", "FunctionType", "CodeType", "run_path", "run_module", "exec_module"})
+BY_NAME_ALONE = frozenset({"compile", "__import__"})
+"""`re.compile` is another thing."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,13 @@ def _statement(node: ast.stmt, text: Text, values: Values) -> Part:
 
 
 def _hides(node: ast.AST) -> bool:
-    called = (one.func for one in (node, *own(node, ())) if isinstance(one, ast.Call))
-    return any(getattr(one, "id", getattr(one, "attr", "")) in AT_RUN_TIME for one in called)
+    for one in (node, *own(node, SCOPES)):
+        match one:
+            case ast.Call(func=ast.Name(id=name)) if name in AT_RUN_TIME | BY_NAME_ALONE:
+                return True
+            case ast.Call(func=ast.Attribute(attr=name)) if name in AT_RUN_TIME:
+                return True
+    return False
 
 
 def _other(node: ast.Constant, values: Values) -> str:
