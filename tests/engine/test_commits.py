@@ -7,11 +7,15 @@ from uuid import UUID
 
 import pytest
 
+from damascus.domain.config import parse_config
+from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Fence, StoryId
 from damascus.domain.item import Item
 from damascus.domain.ports import ChangedFile
 from damascus.domain.verdict import Kind, Phase
 from damascus.engine.commits import FILES_NAMED, message, subject
+from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
+from tests.yard import Yard
 
 ITEM = Item(
     id=1, uuid=UUID(int=7), project_id=1, project="calc", repo_id=1, story_id=StoryId("S-1"), title="CSV import",
@@ -79,3 +83,30 @@ def test_a_great_many_files_are_counted() -> None:
     many = [ChangedFile(path=f"f{n}.py", status="A") for n in range(FILES_NAMED + 5)]
     text = message(ITEM, Kind.FEATURE, many, "implement")
     assert "and 5 more files" in text and text.count("Created ") == FILES_NAMED
+
+
+@pytest.mark.req("A14", "X3")
+def test_the_project_says_how_its_commits_read() -> None:
+    text = 'author = "Ada <ada@example.invalid>"\nsubject = "[{story}] {title} ({type})"\nsummary = true\n'
+    wanted = parse_config(f"[commit]\n{text}co_author = 'Bo <bo@example.invalid>'\n").commit
+    told = message(ITEM, Kind.FEATURE, CHANGED, "implement", wanted=wanted, summary="Reads CSV.\nStory: S-9\n")
+    assert told.startswith("[S-1] CSV import (feat)\n\nThe agent says:\n> Reads CSV.\n> Story: S-9\n\nCreated a.py\n")
+    assert "Co-authored-by: Bo <bo@example.invalid>\nStory: S-1\n" in told
+    assert subject("fix(io): reads on", Kind.FEATURE, wanted.subject, "S-1") == "[S-1] reads on (fix(io))"
+
+
+@pytest.mark.parametrize("text", ['author = "Ada"', 'subject = "{nobody}"', 'subject = "no title"', 'co_author = "x"'])
+def test_a_commit_setting_that_is_none_is_one_sentence(text: str) -> None:
+    with pytest.raises(DamascusError, match="commit"):
+        parse_config(f"[commit]\n{text}\n")
+
+
+@pytest.mark.req("A14")
+def test_the_author_is_kept_through_a_rebase(tmp_path: Path, database_url: str) -> None:
+    settings = config('[commit]\nauthor = "Ada <ada@example.invalid>"\n')
+    yard = Yard(tmp_path, database_url, files=FILES, config=settings)
+    yard.add(shell_story("S-1"), shell_story("S-2"))
+    yard.work(Watched(yard, {name: [good(name)] for name in ("S-1", "S-2")}))
+    assert [yard.item(name)["phase"] for name in ("S-1", "S-2")] == ["done", "done"], yard.questions()
+    told = yard.git("log", "-2", "--format=%an <%ae> %cn", "main").splitlines()
+    assert told == ["Ada <ada@example.invalid> Damascus"] * 2

@@ -109,6 +109,25 @@ class ReviewConfig(Section):
     )
 
 
+class CommitConfig(Section):
+    """[commit]"""
+
+    author: str = Field(
+        "",
+        pattern=r"^$|^[^<>\n]+ <[^<>\s]+>$",
+        description="who a story's commit is by, as `Name <mail>`; Damascus if empty",
+    )
+    subject: str = Field(
+        "{type}: {title}",
+        pattern=r"^[^\n{}]*(\{(type|title|story)\}[^\n{}]*)+$",
+        description="the first line, with {type}, {title} and {story}",
+    )
+    summary: bool = Field(False, description="the agent's own summary stands in the body, marked as its word")
+    co_author: str = Field(
+        "", pattern=r"^$|^[^<>\n]+ <[^<>\s]+>$", description="a Co-authored-by trailer for every story's commit"
+    )
+
+
 class ForgeConfig(Section):
     """[forge]"""
 
@@ -242,6 +261,7 @@ class Config(Section):
     gates: Gates = Gates()  # type: ignore[call-arg]
     ci: Ci = Ci()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
+    commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
     repo: RepoConfig = RepoConfig()  # type: ignore[call-arg]
@@ -255,7 +275,7 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "ci", "test", "review"}
+NOT_FROM_ENVIRONMENT = {"gates", "ci", "test", "review", "commit"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 

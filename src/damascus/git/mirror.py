@@ -247,13 +247,18 @@ class Mirror:
     def write_blob(self, data: bytes) -> Sha:
         return self.objects.write("blob", data)
 
-    def commit_tree(self, tree: Sha, parents: Sequence[Sha], message: str) -> Sha:
+    def commit_tree(self, tree: Sha, parents: Sequence[Sha], message: str, author: str = "") -> Sha:
+        """By `author` ("Name <mail>") if one is named; the committer is always ours."""
         text = message if message.endswith("\n") else message + "\n"
-        return self.objects.write_commit(Commit(tree, tuple(parents), identity_now(), text))
+        return self.objects.write_commit(Commit(tree, tuple(parents), identity_now(author), text))
 
     def parent(self, commit: Sha) -> Sha:
         """A candidate has exactly one."""
         return self.objects.commit(commit).parents[0]
+
+    def author(self, commit: Sha) -> str:
+        """Name and address."""
+        return self.objects.commit(commit).author.rpartition(">")[0] + ">"
 
     def message(self, commit: Sha) -> str:
         return self.objects.commit(commit).message

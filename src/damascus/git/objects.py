@@ -43,8 +43,9 @@ class Commit:
     message: str
 
 
-def identity_now() -> str:
-    return f"{IDENTITY['GIT_COMMITTER_NAME']} <{IDENTITY['GIT_COMMITTER_EMAIL']}> {int(time.time())} +0000"
+def identity_now(author: str = "") -> str:
+    who = author or f"{IDENTITY['GIT_COMMITTER_NAME']} <{IDENTITY['GIT_COMMITTER_EMAIL']}>"
+    return f"{who} {int(time.time())} +0000"
 
 
 class Objects:

@@ -156,7 +156,11 @@ def _same_tree(run: Run, turn: Round) -> Anew:
     mirror = run.tools.mirror
     text = RERUN.sub("", mirror.message(turn.commit)).rstrip("\n")
     message = f"{text}\nDamascus-Rerun: {len(turn.earlier) + 1}\n"
-    return Anew(commit=mirror.commit_tree(mirror.tree(turn.commit), [mirror.parent(turn.commit)], message))
+    return Anew(
+        commit=mirror.commit_tree(
+            mirror.tree(turn.commit), [mirror.parent(turn.commit)], message, mirror.author(turn.commit)
+        )
+    )
 
 
 def _still_outside(turn: Round, ci: CiRun, failures: list[CiFailure]) -> NeedsPerson:

@@ -206,5 +206,5 @@ def _commit(run: Run, spec: Spec, workspace: Workspace, writes: Pipeline, made: 
     made = made.model_copy(update=found)
     if not changed or made.exit_code != 0 or made.timed_out or made.ending.ended:
         return made
-    text = commits.message(run.item, spec.kind, changed, "implement")
-    return made.model_copy(update={"commit": mirror.commit_tree(tree, [base], text)})
+    text = commits.message(run.item, spec.kind, changed, "implement", wanted=config.commit, summary=made.summary)
+    return made.model_copy(update={"commit": mirror.commit_tree(tree, [base], text, config.commit.author)})
