@@ -6,6 +6,7 @@ tests/git/test_landing_killed.py knows every moment of it; here the whole way th
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,16 @@ def killed_half_way(field: Field, name: str) -> bool:
     old = field.yard.main()
     worker = field.start(agent=agent(field, name))
     wait_until_new(worker, field.yard.repo / WATCHED, name)
-    os.killpg(worker.pid, signal.SIGKILL)
+    working = children(worker.pid)  # git has a session of its own: a machine that goes down takes both
+    for pid in (*working, worker.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     assert worker.end() == -signal.SIGKILL, worker.told()
     return field.yard.main() == old and (field.yard.repo / ".git/index.lock").exists()
+
+
+def children(pid: int) -> list[int]:
+    return [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
 
 
 def wait_until_new(worker: WorkerProcess, file: Path, name: str) -> None:
