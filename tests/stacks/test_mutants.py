@@ -289,7 +289,10 @@ def test_functions_are_found_inside_of_any_block(head: str) -> None:
 
 def test_an_annotation_without_an_answer_is_not_believed_where_one_was_seen() -> None:
     source = b"def f(a) -> None:\n    return g(a)\n"
-    assert [read(source)[0].gives, read(source, seen={1: ["int"]})[0].gives] == ["void", "value"]
+    seen: list[list[str]] = [[], ["NoneType"], ["NoneType", "int"]]
+    assert [read(source, seen={1: types})[0].gives for types in seen] == ["void", "void", "value"]
+    unsaid = b"def f(a):\n    return g(a)\n"
+    assert read(unsaid, seen={1: ["NoneType"]})[0].gives == "value"
 
 
 def test_lambdas_with_an_annotation_count() -> None:

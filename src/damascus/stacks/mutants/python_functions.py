@@ -128,9 +128,9 @@ def _gives(node: Def, inside: list[ast.AST], seen: Collection[str]) -> Gives:
     """An annotation is believed where nothing else was seen."""
     if any(isinstance(part, ast.Yield | ast.YieldFrom) for part in inside):
         return "generator"
-    if all(_is_none(value) for value in _returned(inside)) or set(seen) == {"NoneType"}:
+    if all(_is_none(value) for value in _returned(inside)):
         return "void"
-    return "void" if returns_nothing(node.returns) and not seen else "value"
+    return "void" if returns_nothing(node.returns) and set(seen) <= {"NoneType"} else "value"
 
 
 def _is_none(node: ast.expr) -> bool:
