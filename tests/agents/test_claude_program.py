@@ -39,7 +39,7 @@ def test_the_program_is_found_by_name_on_the_path_and_in_the_wheel(tmp_path: Pat
 @pytest.mark.req("D5")
 def test_without_a_program_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.path", [])
-    with pytest.raises(DamascusError, match=r"pip install 'damascus\[claude\]'.*`claude` on PATH"):
+    with pytest.raises(DamascusError, match=r"-m pip install .*`claude` on PATH"):
         find_claude("", {"PATH": "/nonexistent"})
 
 

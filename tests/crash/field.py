@@ -58,7 +58,9 @@ class Field:
     def __init__(
         self, folder: Path, url: str, *, limits: str = "", files: dict[str, str] | None = None, before: str = ""
     ) -> None:
-        config = CONFIG.replace("[agent]\n", "[agent]\nrefiner = true\n").replace("[limits]\n", f"[limits]\n{limits}")
+        config = CONFIG.replace("[agent]\n", '[agent]\nrefiner = true\nrefiner_approval = "auto"\n').replace(
+            "[limits]\n", f"[limits]\n{limits}"
+        )
         self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=config)
         self.url = url
         self.folder = folder
@@ -77,7 +79,9 @@ class Field:
         for name in names:
             whole = shell_story(name, **parts)
             if rough:
-                (self.signs / f"refined-{name}.md").write_text(whole)
+                (self.signs / f"refined-{name}.md").write_text(
+                    whole.replace("\n---\n", "\n---\nSomething is wanted.\n\n", 1)
+                )
             self.yard.add(ROUGH.format(name=name) if rough else whole, rough=rough)
 
     # ── workers ───────────────────────────────────────────────────────────────────────────────────────

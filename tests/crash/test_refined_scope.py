@@ -1,20 +1,16 @@
-"""A refined spec may name other files than the rough one: the story then holds those, and only those (Promise 5)."""
+"""A rough spec names no files, the refined one does: the story then holds those, and only those (Promise 5)."""
 
 import signal
 
 import pytest
 
-from tests.crash.field import Field, shell_story
+from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 
-ROUGH = "---\nstory: S-1\ntitle: Story S-1\nscope: [elsewhere.sh]\n---\nSomething is wanted.\n"
-
-
 @pytest.mark.req("D20", "D19")
 def test_the_scope_of_the_refined_spec_is_the_one_that_is_held(field: Field) -> None:
-    (field.signs / "refined-S-1.md").write_text(shell_story("S-1"))
-    field.yard.add(ROUGH, rough=True)
+    field.add("S-1", rough=True)
     worker = field.start(Act("prepare:before", "stop"))
     worker.wait_stopped()
 

@@ -26,7 +26,7 @@ def test_files_tests_and_ci_come_from_git_and_the_forge(tmp_path: Path, database
     assert found.files_modified == ["calc.py", "tests/test_one.py"]
     assert found.tests_added == ["tests/test_one.py::test_two"]
     assert found.ci == ci
-    assert found.summary == "files: 1 created, 2 changed, 1 deleted; 1 tests added; CI 17: 1 of 2 jobs green"
+    assert found.summary == "files: 1 created, 2 changed, 1 deleted; 1 test added; CI 17: 1 of 2 jobs green"
 
 
 @pytest.mark.req("W12")

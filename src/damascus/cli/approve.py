@@ -15,8 +15,7 @@ def approve(story: Story) -> None:
     """Let a story land that waits for your word. It holds for the change as it is shown, wherever main is then.
 
     \b
-    Example:  damascus diff S-21
-              damascus approve S-21
+    Example:  damascus approve S-21      (what it changes: damascus diff S-21)
     """
     from damascus.cli.recoveries import approved
 
