@@ -62,7 +62,8 @@ def killed_half_way(field: Field, name: str) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    return [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in (task / "children").read_text().split()]
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(word) for task in tasks for word in (task / "children").read_text().split()]
 
 
 def wait_until_new(worker: WorkerProcess, file: Path, name: str) -> None:

@@ -8,6 +8,7 @@ from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
 
+
 @pytest.mark.req("D20", "D19")
 def test_the_scope_of_the_refined_spec_is_the_one_that_is_held(field: Field) -> None:
     field.add("S-1", rough=True)

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.lying_agents.about_proof import LIES
-from tests.lying_agents.code_that_knows import LIES as KNOWING
+from tests.lying_agents.code_that_knows import LIES as ALL_KNOWING
+from tests.lying_agents.code_that_knows import STATIC
 from tests.lying_agents.tale import Tale, assert_landed
 from tests.yard import CONFIG
 
+KNOWING = tuple(lie for lie in ALL_KNOWING if lie.because == STATIC)
 ALL_MAY = CONFIG + 'knows_tests = ["**"]\n'
 
 

@@ -55,8 +55,11 @@ class KnowsTests:
         return GateResult(gate=self.name, findings=[_finding(found)] if found else [], evidence=[evidence], notes=told)
 
 
+def _permitted(candidate: Candidate, path: str) -> bool:
+    return any(glob_regex(pattern).fullmatch(path) for pattern in candidate.config.gates.knows_tests)
+
+
 def judged_paths(candidate: Candidate) -> list[str]:
-    may = [glob_regex(pattern) for pattern in candidate.config.gates.knows_tests]
     return [
         file.path
         for file in candidate.changed
@@ -64,7 +67,7 @@ def judged_paths(candidate: Candidate) -> list[str]:
         and stack_of(file.path) is not None
         and not is_test(candidate, file.path)
         and not is_judge(candidate, file)
-        and not any(pattern.fullmatch(file.path) for pattern in may)
+        and not _permitted(candidate, file.path)
     ]
 
 
@@ -97,7 +100,13 @@ def _data_files(candidate: Candidate) -> Iterator[str]:
     """Text that may be run: a template, a table, whatever has no known ending. Settings and prose are not looked at."""
     for file in candidate.changed:
         prose = PurePosixPath(file.path).suffix.lower() in PROSE or PurePosixPath(file.path).name in BUILD_FILES
-        if file.status == "D" or prose or stack_of(file.path) is not None or is_test(candidate, file.path):
+        if (
+            file.status == "D"
+            or prose
+            or _permitted(candidate, file.path)
+            or stack_of(file.path) is not None
+            or is_test(candidate, file.path)
+        ):
             continue
         before = candidate.read(candidate.base, file.path) or b""
         now = candidate.read(candidate.commit, file.path) or b""
