@@ -100,13 +100,8 @@ def _data_files(candidate: Candidate) -> Iterator[str]:
     """Text that may be run: a template, a table, whatever has no known ending. Settings and prose are not looked at."""
     for file in candidate.changed:
         prose = PurePosixPath(file.path).suffix.lower() in PROSE or PurePosixPath(file.path).name in BUILD_FILES
-        if (
-            file.status == "D"
-            or prose
-            or _permitted(candidate, file.path)
-            or stack_of(file.path) is not None
-            or is_test(candidate, file.path)
-        ):
+        code = stack_of(file.path) is not None or is_test(candidate, file.path)
+        if file.status == "D" or prose or code or _permitted(candidate, file.path):
             continue
         before = candidate.read(candidate.base, file.path) or b""
         now = candidate.read(candidate.commit, file.path) or b""
