@@ -20,10 +20,12 @@ MATRICES = {
     "tests/cli/test_worker.py": 2,
     "tests/contracts/test_agents.py": 6,
     "tests/contracts/test_forges.py": 8,
-    "tests/crash/": 2,
+    "tests/cli/test_cli_changed_tests.py": 2,
+    "tests/cli/test_cli_forge_main.py": 1,
+    "tests/crash/": 1,
     "tests/engine/test_ci_real.py": 1,
     "tests/engine/test_other_hosts.py": 1,
-    "tests/escape/test_escapes.py": 40,
+    "tests/escape/test_escapes.py": 30,
     "tests/examples/test_examples.py": 1,
     "tests/forges/test_gitea_landing.py": 1,
     "tests/forges/test_gitea_server.py": 1,
@@ -35,10 +37,11 @@ MATRICES = {
     "tests/gates/test_runner_tricks.py": 4,
     "tests/gates/test_runners_": 4,
     "tests/lying_agents/test_confined_agents.py": 2,
-    "tests/lying_agents/test_honest_agents.py": 6,
-    "tests/lying_agents/test_lying_agents.py": 16,
-    "tests/lying_agents/test_without_": 3,
+    "tests/lying_agents/test_honest_agents.py": 4,
+    "tests/lying_agents/test_lying_agents.py": 12,
+    "tests/lying_agents/test_without_": 2,
     "tests/scanning/test_secret_kinds.py": 10,
+    "tests/scenarios/test_all_extras.py": 0,
     "tests/scenarios/": 1,
 }
 """Where they are, and how many cases of each file a sample has."""
@@ -77,15 +80,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     how = config.getoption("--matrices")
     if how == "all":
         return
-    cells = {item for item in items if few(item)}
+    cells = {item for item in items if few(item) is not None}
     left = {"sample": cells - sampled(cells, os.environ[SEED]), "only": set(items) - cells, "none": cells}[how]
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 
 
-def few(item: pytest.Item) -> int:
-    """How many cases of its file are enough for a sample; 0 where it belongs to no matrix."""
-    return next((count for place, count in MATRICES.items() if item.nodeid.startswith(place)), 0)
+def few(item: pytest.Item) -> int | None:
+    """How many cases of its file are enough for a sample; None where it belongs to no matrix."""
+    return next((count for place, count in MATRICES.items() if item.nodeid.startswith(place)), None)
 
 
 def sampled(cells: Iterable[pytest.Item], seed: str) -> set[pytest.Item]:
@@ -95,5 +98,5 @@ def sampled(cells: Iterable[pytest.Item], seed: str) -> set[pytest.Item]:
         files[item.nodeid.partition("::")[0]].append(item)
     chosen: set[pytest.Item] = set()
     for name, group in files.items():
-        chosen.update(random.Random(f"{seed} {name}").sample(group, min(few(group[0]), len(group))))
+        chosen.update(random.Random(f"{seed} {name}").sample(group, min(few(group[0]) or 0, len(group))))
     return chosen
