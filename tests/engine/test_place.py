@@ -93,6 +93,6 @@ def test_a_mirror_that_is_deleted_under_a_story_is_made_anew(yard: Yard, step: s
             shutil.rmtree(yard.project.mirror.path)
 
     yard.work(agent(yard), slots=2, boundary=harm)
-    assert done and [yard.item(name)["phase"] for name in NAMES] == ["done"] * 3
+    assert done and [yard.item(name)["phase"] for name in NAMES] == ["done"] * 3, yard.questions()
     assert yard.questions() == []
     assert [yard.item(name)["attempts"] for name in NAMES] == [0, 0, 0]
