@@ -73,7 +73,7 @@ class GateContract:
     def says_the_same_twice_and_leaves_nothing(self) -> None:
         refs = self.judging.mirror.for_each_ref("refs/")
         first, second = self.gate.check(self.candidates.lying), self.gate.check(self.candidates.lying)
-        assert _facts(first) == _facts(second)
+        assert _facts(first) == _facts(second), (_facts(first), _facts(second))
         assert self.judging.mirror.for_each_ref("refs/") == refs
         assert leftovers(self.judging.logs.parent) == []
 

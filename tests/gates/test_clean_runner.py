@@ -79,7 +79,8 @@ def test_the_environment_holds_only_what_is_listed(tmp_path: Path, monkeypatch: 
     judging = Judging.of(tmp_path)
     output = judging.run("env").output
     names = {line.partition("=")[0] for line in output.splitlines()}
-    assert {"PATH", "HOME", "TMPDIR", "CI", "PYTEST_ADDOPTS"} <= names
+    assert {"PATH", "HOME", "TMPDIR", "PYTEST_ADDOPTS"} <= names
+    assert "CI" not in names, "a test must not know by it that it is being judged"
     assert not names & {"MY_CLOUD_KEY", "GIT_DIR", "DAMASCUS_DATABASE_URL"}
     assert {name for name in names if name.startswith("DAMASCUS")} <= {"DAMASCUS_STEP_TOKEN"}
 

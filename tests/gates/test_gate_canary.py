@@ -29,7 +29,7 @@ def test_honest_work_passes_with_nothing_unproved(tmp_path: Path, command: str) 
     judging = Judging.of(tmp_path)
     result = judged(judging, judging.candidate(CODE | TEST, command=command))
     assert result.findings == [] and result.unverified == []
-    assert len(judging.checkouts) == 4, "green, tests of ours, the story's own failing, ours in the suite; no control"
+    assert len(judging.checkouts) == 5, "green, ours, the story's own failing, the suite, ours in it; no control"
 
 
 CLASSES = """\

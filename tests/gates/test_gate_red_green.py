@@ -211,7 +211,7 @@ def test_a_file_that_cannot_be_imported_hides_no_other_red_test(tmp_path: Path) 
     """One test starts the program, another file imports what main lacks: both are red on main."""
     judging = Judging.of(tmp_path)
     starts = "subprocess.run([sys.executable, 'cli.py']).returncode"
-    runs = f"import subprocess, sys\\n\\n\\ndef test_req_001_runs():\\n    assert {starts} == 0\\n"
+    runs = f"import subprocess, sys\n\n\ndef test_req_001_runs():\n    assert {starts} == 0\n"
     files = {"cli.py": "print(1)\n", "other.py": "X = 1\n", "tests/test_cli.py": runs,
              "tests/test_other.py": "from other import X\n\n\ndef test_req_002():\n    assert X == 1\n"}  # fmt: skip
     candidate = judging.candidate(files)

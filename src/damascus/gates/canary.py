@@ -8,6 +8,7 @@ something is not as it should be: what is not seen there either can't be laid in
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -86,26 +87,27 @@ class Canary:
         result.evidence.append(evidence(self.name, run))
         self._judge(ground, laying, run, result)
         if not result.findings:
-            self._steady(ground, laying, run, result, files)
+            self._luck_or_dislike(ground, _turned(ground, laying, run), lambda: _among(ground, files), result)
 
-    def _steady(self, ground: Ground, laying: Laying, run: TestRun, result: GateResult, files: list[str]) -> None:
+    def _luck_or_dislike(
+        self, ground: Ground, doubtful: list[str], others: Callable[[], Laying], result: GateResult
+    ) -> None:
         """Whoever was green and is red beside ours: flaky if that happens without ours, or not again with others."""
-        doubtful = _turned(ground, laying, run)
         if not doubtful:
             return
         alone = self._run(ground, ground.candidate.tree, Laying(), "canary-again")
-        flaky = {test for test in doubtful if test in failed_tests(alone)}
-        if flaky != set(doubtful):
-            other = _among(ground, files)
+        lucky = {test for test in doubtful if test in failed_tests(alone)}
+        if lucky != set(doubtful):
+            other = others()
             again = self._run(ground, ground.candidate.tree, other, "canary-twice")
-            flaky |= set(doubtful) - set(_turned(ground, other, again))
-        result.flaky += [test for test in doubtful if test in flaky]
-        touchy = [test for test in doubtful if test not in flaky]
-        result.notes += [f"{test} fails whenever a failing test is laid beside it" for test in touchy]
-        result.notes += [f"{test} is flaky: green and red on this one tree" for test in result.flaky]
-        unproved = proved_by_none_but(result.flaky, ground.candidate, ground.green) if result.flaky else []
+            lucky |= set(doubtful) - set(_turned(ground, other, again))
+        flaky = [test for test in doubtful if test in lucky]
+        result.flaky += flaky
+        result.notes += [_dislikes(test) for test in doubtful if test not in lucky]
+        result.notes += [f"{test} is flaky: green and red on this one tree" for test in flaky]
+        unproved = proved_by_none_but(flaky, ground.candidate, ground.green) if flaky else []
         if unproved:
-            result.findings.append(_luck(result.flaky, unproved))
+            result.findings.append(_luck(flaky, unproved))
 
     def _judge(self, ground: Ground, laying: Laying, run: TestRun, result: GateResult) -> None:
         found = seen_by_path(run, laying.names)
@@ -154,7 +156,8 @@ class Canary:
         if suite in ("", ground.command):
             return
         wide = replace(ground, command=suite, stops=stops_early(ground.candidate, suite))
-        laying = beside(wide, [path for path in files if is_test(ground.candidate, path)])
+        tests = [path for path in files if is_test(ground.candidate, path)]
+        laying = beside(wide, tests)
         if not laying:
             return
         run = self._run(wide, ground.candidate.tree, laying, "canary-suite")
@@ -162,10 +165,16 @@ class Canary:
         green = self._runner.run(job(ground.candidate, ground.candidate.tree, suite, "suite"))
         wide = replace(wide, green=green if green.green else run)
         self._judge(wide, laying, run, result)
-        if not result.findings and (doubtful := _turned(wide, laying, run)):
-            made = made_unsteady(self._runner, self._mirror, ground.candidate, suite, doubtful)
-            result.findings += [unsteady(self.name, made)] if made else []
-            result.flaky += [test for test in doubtful if test not in made]
+        told = {*result.flaky, *result.notes}
+        turned_red = _turned(wide, laying, run)
+        doubtful = [test for test in turned_red if test not in told and _dislikes(test) not in told]
+        if result.findings or not doubtful:
+            return
+        made = made_unsteady(self._runner, self._mirror, ground.candidate, suite, doubtful)
+        if made:
+            result.findings.append(unsteady(self.name, made))
+        else:
+            self._luck_or_dislike(wide, doubtful, lambda: beside(wide, tests), result)
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -209,6 +218,10 @@ def _among(ground: Ground, files: list[str]) -> Laying:
 def _turned(ground: Ground, laying: Laying, run: TestRun) -> list[str]:
     known = ground.candidate.files(ground.candidate.commit)
     return turned(ground.green, run, _ours(laying), [path for path in laying.files if path not in known])
+
+
+def _dislikes(test: str) -> str:
+    return f"{test} fails whenever a failing test is laid beside it"
 
 
 def _ours(laying: Laying) -> list[str]:

@@ -45,7 +45,7 @@ class Changed:
 
 def changed_code(candidate: Candidate, seen: Seen | None = None, values: Values | None = None) -> Changed:
     """The same values, where they are given: one candidate's log tells of one set."""
-    found = Changed(values=values or Values.drawn())
+    found = Changed(values=values or Values.drawn(candidate.tree))
     known = {(_last(one.name), one.body) for one in functions_of(candidate, candidate.base)}
     calls = _Calls(candidate)
     for path in code_paths(candidate):

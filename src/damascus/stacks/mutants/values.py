@@ -1,10 +1,14 @@
 """What mutants answer: drawn for each candidate, so that no test can list them, and one for all of its trials."""
 
+import hashlib
 import random
 import secrets
 from dataclasses import dataclass
 
 from damascus.stacks.made_up import MadeUp
+
+SECRET = secrets.token_bytes(16)
+"""Of this process: nobody can tell the draw beforehand, and the same tree has the same one again."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +33,8 @@ class Values:
     """Two."""
 
     @classmethod
-    def drawn(cls) -> "Values":
-        draw = random.SystemRandom()
+    def drawn(cls, tree: str = "") -> "Values":
+        draw = random.Random(hashlib.blake2b(tree.encode(), key=SECRET).digest()) if tree else random.SystemRandom()
         first, second = draw.sample("bcdfghjkmnpqrstvwxz", 2)
         return cls(
             number=draw.randint(129, 998),
