@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from damascus.domain.errors import DamascusError
 from damascus.forges.gitea_server_programs import find_programs
+from damascus.store.pgaccess import password
 from tests import databases
 from tests.crash.field import AGENT, shell_story
 from tests.real_forge import MISSING, VERSION
@@ -66,7 +67,8 @@ class Site:
         self.agent = folder / "agent.sh"
         self.agent.write_text(AGENT.format(before=":"))
         known = conninfo_to_dict(url)
-        self.database = f"postgresql://{known['user']}@{SERVER}:{DATABASE_PORT}/{known['dbname']}"
+        secret = password(Path(str(known["passfile"])))
+        self.database = f"postgresql://{known['user']}:{secret}@{SERVER}:{DATABASE_PORT}/{known['dbname']}"
         socket = f"{known['host']}/.s.PGSQL.{known.get('port', 5432)}"
         place = Path(os.environ[databases.FOLDER]) / f"two-hosts-{uuid4().hex[:8]}"
         words = [sys.executable, "-m", "tests.scenarios.far_side", SERVER, str(place), socket, str(self.yard.repo)]

@@ -28,7 +28,7 @@ def trouble(tools: Tools, err: Exception) -> Transient | None:
     """What the story meets, if it is the place's fault; None: it is the story's, or ours."""
     branch, mirror = tools.project.main_branch, tools.mirror
     mirror.distrusted = mirror.distrusted or (isinstance(err, GitError) and bool(DAMAGED.search(err.stderr)))
-    gone = mirror.main(branch) is None
+    gone = mirror.main(branch) is None or _of_mirror(tools, err)
     found = fault(tools)
     if found is not None:
         ask(tools, found)
@@ -45,8 +45,15 @@ def fault(tools: Tools) -> str | None:
     except TransientError:
         return None
     except (DamascusError, GitError, KeyError, OSError) as err:
+        if _of_mirror(tools, err):
+            return None
         return f"{tools.project.repo} can't be worked: {_plain(err)}"
     return _unwritable(tools)
+
+
+def _of_mirror(tools: Tools, err: Exception) -> bool:
+    """Deleted at this moment, or made anew by another story: the next look finds it whole."""
+    return isinstance(err, FileNotFoundError) and Path(str(err.filename)).is_relative_to(tools.mirror.path)
 
 
 def _plain(err: Exception) -> str:

@@ -51,8 +51,8 @@ class LocalForge:
         tip, known = self.repository.tip(self.main_branch), self.mirror.main(self.main_branch)
         if known == tip:
             return tip
-        here = self.mirror.objects.find([tip])[0] is not None
-        if not (here and self.mirror.is_whole(tip) and self._learn(tip, known)):
+        ours = known is not None and self.mirror.objects.find([tip])[0] is not None and self.mirror.is_whole(tip)
+        if not (ours and self._learn(tip, known)):
             self.mirror.fetch_main(self.main_branch)
         return self.mirror.main(self.main_branch) or tip
 
