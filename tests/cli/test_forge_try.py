@@ -90,8 +90,9 @@ def test_without_commit_it_names_the_commands_and_a_second_time_pushes(cli: Cli,
     ran = cli("forge", "try")
     assert ran.code == 0, ran.err
     assert yard.main() == before
-    steps = ran.out.splitlines()[-1].removeprefix("Next: ").removesuffix(" && damascus forge try")
-    assert steps.startswith("git add damascus.toml .gitea/workflows/ci.yml && git commit")
+    steps = ran.out.rpartition("Next: ")[2].strip().removesuffix("damascus forge try").strip().removesuffix("&&")
+    first, second = (step.strip() for step in steps.split("&&"))
+    assert first == "git add damascus.toml .gitea/workflows/ci.yml" and second.startswith("git commit")
     subprocess.run(steps, shell=True, cwd=yard.repo, check=True, capture_output=True)
     (home / "forge" / "token").unlink()
     again = cli("forge", "try", "--json")

@@ -324,7 +324,8 @@ def test_a_runner_that_tells_no_single_test_is_compared_by_exit_code_and_count(t
     old = head + "    def test_one(self):\n        {}\n"
     base = {"calc.py": CALC, "tests/__init__.py": "", "tests/test_one.py": old.format("self.assertEqual(one(), 1)")}
     config = SUITE.replace(PYTEST.replace("'", ""), UNITTEST.replace("'", "") + " -t .")
-    files = {"calc.py": CALC if honest else BROKEN, "tests/test_one.py": old.format("self.assertTrue(one)")}
+    other = "self.assertEqual(1, one())" if honest else "self.assertTrue(one)"
+    files = {"calc.py": CALC if honest else BROKEN, "tests/test_one.py": old.format(other)}
     result = judged(tmp_path, {**NEW, **files}, base, config)
     assert result.findings == []
     assert [ask.tests for ask in result.asks] == ([] if honest else [["tests/test_one.py::TestOne::test_one"]])

@@ -19,9 +19,11 @@ def say(text: str = "") -> None:
 
 
 def next_step(text: str) -> None:
-    """The one line that says where to look next."""
+    """The one line that says where to look next. Commands in a row break where a shell reads on."""
     line = f"Next: {text}"
-    say(styled(line if width_of(line) <= columns() else wrapped(line, " " * 6, first=""), "dim"))
+    if width_of(line) > columns():
+        line = line.replace(" && ", " &&\n      ") if " && " in line else wrapped(line, " " * 6, first="")
+    say(styled(line, "dim"))
 
 
 def as_json(value: Any) -> None:
