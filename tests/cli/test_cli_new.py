@@ -36,3 +36,12 @@ def test_another_file_and_a_bad_id(cli: Cli, tmp_path: Path) -> None:
     assert cli("new", "one", "--out", str(tmp_path / "there.md")).code == 0 and (tmp_path / "there.md").exists()
     assert cli("new", "one", "--id", "no good").code == 2
     assert cli("new", "  ").code == 2
+
+
+def test_a_rough_one_leaves_the_rest_to_the_refiner(cli: Cli, yard: Yard) -> None:
+    made = cli("new", "slugify keeps digits", "--rough")
+    assert made.code == 0 and "damascus add --rough specs/S-1.md" in made.out
+    spec = parse_spec((yard.repo / "specs/S-1.md").read_bytes(), "S-1.md", rough=True)
+    assert spec.title == "slugify keeps digits" and spec.missing()
+    assert cli("add", "--rough", "specs/S-1.md").code == 0
+    assert yard.item("S-1")["rough"]

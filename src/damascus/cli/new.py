@@ -45,16 +45,32 @@ One test per requirement in {tests}, red before the code exists.
 ```
 """
 
+ROUGH = """\
+---
+story: {story}
+title: {title}
+---
+
+{sentence}
+"""
+
 
 def new(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="What is wanted, in one sentence.")],
     story: Annotated[str, typer.Option("--id", metavar="STORY", help="Its id. Default: the next free one.")] = "",
     out: Annotated[str, typer.Option("--out", metavar="FILE", help="Default: specs/ID.md.")] = "",
+    rough: Annotated[
+        bool, typer.Option("--rough", help="Leave the rest to the agent; you approve what it wrote in the inbox.")
+    ] = False,
 ) -> None:
     """Write a spec to edit: id, title, Test Command and test folder are filled, what is yours to say is marked.
 
+    With --rough it has your sentence alone: requirements, scope and plan are written by the agent's refiner once the
+    story is run, and nothing is built before you have approved them.
+
     \b
     Example:  damascus new "slugify keeps digits"
+              damascus new "slugify keeps digits" --rough
               damascus new "CSV import" --id S-21 --out specs/S-21.md
     """
     wanted = " ".join(sentence.split())
@@ -63,9 +79,11 @@ def new(
     db, project = opened()
     name = story or _next_id(db, project)
     file = Path(out) if out else project.repository.top / FOLDER / f"{name}.md"
-    text = _text(project, name, wanted)
-    _write(file, text, name)
+    _write(file, _rough_text(name, wanted) if rough else _text(project, name, wanted), name)
     shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
+    if rough:
+        say(f"{shown}: written. The refiner fills in the rest, and asks you before anything is built.")
+        return next_step(f"damascus add --rough {shown}")
     say(f"{shown}: written. What is yours to say is marked {MARK}.")
     next_step(f"edit it, then damascus add {shown}")
 
@@ -89,6 +107,16 @@ def _next_id(db: "Database", project: "Project") -> str:
     found = [match for name in names if (match := NUMBERED.fullmatch(name))]
     prefix = found[-1]["prefix"] if found else "S-"
     return f"{prefix}{max((int(match['number']) for match in found if match['prefix'] == prefix), default=0) + 1}"
+
+
+def _rough_text(name: str, sentence: str) -> str:
+    import json
+
+    from damascus.domain.spec import parse_spec
+
+    text = ROUGH.format(story=name, title=json.dumps(sentence, ensure_ascii=False), sentence=sentence)
+    parse_spec(text.encode(), "the new spec", rough=True)
+    return text
 
 
 def _text(project: "Project", name: str, sentence: str) -> str:
