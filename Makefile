@@ -65,8 +65,8 @@ check: .venv/ready  ## lint, types, layers
 test: check  ## check, then every test and a sample of the matrices, by a seed that is printed (SEED=N repeats one)
 	@$(PY) -m pytest -n 2 --dist worksteal --matrices sample --seed "$(SEED)"
 
-proof: .venv/ready  ## the matrices whole: kills, lies, escapes, forges, agents; with every component that is there
-	@$(PY) -m pytest -n 2 --dist worksteal --matrices only
+proof: .venv/ready  ## the matrices whole: kills, lies, escapes, forges, agents (SEED=N: without what `make test SEED=N` ran)
+	@$(PY) -m pytest -n 2 --dist worksteal --matrices $(if $(SEED),rest,only) --seed "$(SEED)"
 
 quick: check  ## check, then the tests that start no worker: under two minutes
 	@$(PY) -m pytest -n 2 --dist worksteal --matrices none $(QUICK)

@@ -50,8 +50,8 @@ MATRICES = {
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("matrices")
     group.addoption(
-        "--matrices", choices=("all", "sample", "only", "none"), default="all",
-        help="exhaustive matrices: all of them, a sample by seed, only them, none",
+        "--matrices", choices=("all", "sample", "rest", "only", "none"), default="all",
+        help="exhaustive matrices: all of them, a sample by seed, only what that sample leaves out, only them, none",
     )  # fmt: skip
     group.addoption("--seed", default="", help="the seed of the sample, to repeat one")
 
@@ -81,7 +81,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if how == "all":
         return
     cells = {item for item in items if few(item) is not None}
-    left = {"sample": cells - sampled(cells, os.environ[SEED]), "only": set(items) - cells, "none": cells}[how]
+    sample = sampled(cells, os.environ[SEED])
+    left = {
+        "sample": cells - sample,
+        "rest": set(items) - (cells - sample),
+        "only": set(items) - cells,
+        "none": cells,
+    }[how]
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 

@@ -21,6 +21,7 @@ from damascus.agents.claude_command import PLAIN, QUIET, Place, arguments, envir
 from damascus.agents.claude_protocol import Conversation, hooks
 from damascus.domain.ports import WriteDecision
 from damascus.system import process
+from damascus.system.scratch import scratch_folder
 
 LIMIT = 60.0
 REFUSED, ALLOWED = "refused.txt", "allowed.txt"
@@ -67,7 +68,8 @@ class _Trial:
 
 def _tried(program: Path) -> str:
     trial = _Trial()
-    with tempfile.TemporaryDirectory(prefix="damascus-", ignore_cleanup_errors=True) as name, _model() as url:
+    aside = tempfile.TemporaryDirectory(prefix="damascus-", dir=scratch_folder(), ignore_cleanup_errors=True)
+    with aside as name, _model() as url:
         folder = Path(name).resolve()
         for part in ("work", "home", "tmp"):
             (folder / part).mkdir()

@@ -83,9 +83,10 @@ def new(
     shown = file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file
     if rough:
         say(f"{shown}: written. The refiner fills in the rest, and asks you before anything is built.")
-        return next_step(f"damascus add --rough {shown}")
-    say(f"{shown}: written. What is yours to say is marked {MARK}.")
-    next_step(f"edit it, then damascus add {shown}")
+        next_step(f"damascus add --rough {shown}")
+    else:
+        say(f"{shown}: written. What is yours to say is marked {MARK}.")
+        next_step(f"edit it, then damascus add {shown}")
 
 
 def _write(file: Path, text: str, name: str) -> None:

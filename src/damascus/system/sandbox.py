@@ -20,6 +20,7 @@ from pathlib import Path
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.system import bubblewrap, exposure, landlock, seats, seccomp
 from damascus.system.exposure import Show, Table
+from damascus.system.scratch import scratch_folder
 from damascus.system.seats import NOWHERE, Seat, Seats
 from damascus.system.toolchains import toolchain
 
@@ -172,7 +173,7 @@ def working_form() -> tuple[bubblewrap.Form | None, tuple[str, ...]]:
 
 def refused_by(form: bubblewrap.Form) -> str:
     """Why this bubblewrap can't confine; "" when it can."""
-    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-") as folder:
+    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-", dir=scratch_folder()) as folder:
         request = Cage(Level.BUBBLEWRAP, write=(Path(folder),), form=form).enclose(PROBE, Path(folder), {})
         assert isinstance(request["argv"], list)
         argv, given = seccomp.bubblewrap_with(request["argv"])
@@ -186,7 +187,7 @@ def refused_by(form: bubblewrap.Form) -> str:
 @cache
 def refused_by_landlock() -> str:
     """Why Landlock can't confine; "" when the kernel says yes and a file that was not named can't be opened."""
-    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-") as folder:
+    with tempfile.TemporaryDirectory(prefix="damascus-sandbox-", dir=scratch_folder()) as folder:
         inside, outside = Path(folder, "inside"), Path(folder, "outside")
         inside.mkdir()
         outside.touch()
