@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -79,6 +80,13 @@ class TestLocal(ForgeContract):
         assert isinstance(world.forge, LocalForge) and world.forge.name == "local" and world.forge.runs_ci
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
         assert pull.url == f"local://my%20calc/pulls/{pull.number}"
+
+    @pytest.mark.req("W1", "X1")
+    def test_tests_that_a_job_skipped_are_listed(self, world: LocalWorld) -> None:
+        test = "import pytest\n\n\n@pytest.mark.skip\ndef test_slow():\n    assert 0\n\n\ndef test_fast():\n    assert 1\n"
+        job = {"test": f"{sys.executable} -m pytest -q -p no:cacheprovider test_it.py"}
+        [told] = world.finished_ci(world.pushed_with_ci("feat/S-1", {"test_it.py": test}, job)).jobs
+        assert told.state == "success" and told.skipped == ["test_it.py::test_slow"]
 
     @pytest.mark.req("F13", "F14")
     def test_the_users_repository_receives_main_only_and_origin_nothing(

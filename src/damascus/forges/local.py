@@ -7,6 +7,7 @@ through the evidence runner, which has run them already if a gate did. Nothing i
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
@@ -24,6 +25,7 @@ from damascus.domain.ports import (
     Stale,
     TestRun,
 )
+from damascus.domain.ports.forges import SKIPPED_LISTED
 from damascus.forges.local_pulls import LocalPulls, Record, branch_ref
 from damascus.git import landing
 from damascus.git.mirror import Mirror, RefMove
@@ -186,4 +188,6 @@ def _told(name: str, run: TestRun) -> CiJob:
         summary = f"{run.passed} passed, {run.failed} failed, {run.skipped} skipped, exit code {run.exit_code}"
     else:
         summary = f"exit code {run.exit_code}"
-    return CiJob(name=name, state="success" if run.green else "failure", log=run.log, summary=summary)
+    skipped = [case.id for case in run.cases if case.status == "skipped"][:SKIPPED_LISTED]
+    state: Literal["success", "failure"] = "success" if run.green else "failure"
+    return CiJob(name=name, state=state, log=run.log, summary=summary, skipped=skipped)

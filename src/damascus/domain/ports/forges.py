@@ -38,6 +38,9 @@ class Review(BaseModel):
     commit: str
 
 
+SKIPPED_LISTED = 200
+
+
 class CiJob(BaseModel):
     """One job: success is the only state that counts as passed (W1)."""
 
@@ -45,6 +48,8 @@ class CiJob(BaseModel):
     state: Literal["success", "failure", "cancelled", "skipped", "running", "waiting"]
     log: str = ""
     summary: str = ""
+    skipped: list[str] = []
+    """Tests that it left out, by name, where its runner is read; at most `SKIPPED_LISTED`."""
     id: str = ""
     """The forge's own name for it, by which its log is asked for."""
 
