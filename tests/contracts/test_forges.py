@@ -83,7 +83,7 @@ class TestLocal(ForgeContract):
 
     @pytest.mark.req("W1", "X1")
     def test_tests_that_a_job_skipped_are_listed(self, world: LocalWorld) -> None:
-        test = "import pytest\n\n\n@pytest.mark.skip\ndef test_slow():\n    assert 0\n\n\ndef test_fast():\n    assert 1\n"
+        test = "import pytest\n\n@pytest.mark.skip\ndef test_slow():\n    assert 0\n\ndef test_fast():\n    assert 1\n"
         job = {"test": f"{sys.executable} -m pytest -q -p no:cacheprovider test_it.py"}
         [told] = world.finished_ci(world.pushed_with_ci("feat/S-1", {"test_it.py": test}, job)).jobs
         assert told.state == "success" and told.skipped == ["test_it.py::test_slow"]
