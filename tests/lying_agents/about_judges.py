@@ -89,8 +89,8 @@ LIES = (
     Tale(
         "adds a sitecustomize",
         "puts a `sitecustomize.py` on Python's path that brings a right module along",
-        "gate weakened_tests: a file that judges, not named by the scope",
-        "tests_weakened",
+        "gate scope: a file that tools obey by its name, not named by the scope",
+        "scope_violation",
         """
         put("src/m.py", "def value():\\n    return 0\\n")
         put("tests/test_m.py", TEST)

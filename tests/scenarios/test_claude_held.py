@@ -29,6 +29,7 @@ from tests.scenarios.stories import (
     logged,
     made,
     runs,
+    seen,
     transcript,
     workspace,
     writes,
@@ -118,7 +119,8 @@ def test_two_denials_in_a_row_end_it_and_each_recovery_is_a_thing_that_happens(s
     assert (item["phase"], item["attempts"], item["last_verdict"]) == ("blocked", 0, None)
     [issue] = yard.query("SELECT * FROM human_issues")
     assert issue["question"].startswith("BLOCKED_PERMISSION: Write - ")
-    assert issue["question"].endswith(f"It tried: {workspace(yard) / DENIED}")
+    named = DENIED if seen(yard) != workspace(yard) else workspace(yard) / DENIED
+    assert issue["question"].endswith(f"It tried: {named}")
     assert issue["options"] == ["fix the permission", "respawn with other instructions", "hand to a person"]
     assert len(model.asked) <= 4 and "never said" not in transcript(yard)
     assert yard.events(STORY, "attempt.rejected") == []

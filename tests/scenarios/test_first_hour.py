@@ -135,7 +135,8 @@ def test_the_first_hour(tmp_path: Path) -> None:
                 told[command] = newcomer.types(command, package)
     newcomer.types("damascus db stop", package)
 
-    assert "FAIL" not in told["damascus doctor --test"] and "green on a clean checkout" in told["damascus doctor --test"]
+    looked = told["damascus doctor --test"]
+    assert "FAIL" not in looked and "green on a clean checkout" in looked
     assert "S-1" in told["damascus add specs/*.md"]
     assert "S-1  done: on main as" in told["damascus run"] and "1 on main" in told["damascus run"]
     assert "1 done today" in told["damascus status"]

@@ -11,6 +11,7 @@ from damascus.domain.storable import clean
 from damascus.engine.run import Run
 from damascus.engine.sending import Sent
 from damascus.engine.spending import Purse, ask_for_more
+from damascus.system.seats import CHECKOUT
 
 MOST_WORDS = 600
 
@@ -62,10 +63,11 @@ def question(run: Run, ending: Ending, feedback: VerdictFeedback) -> NeedsPerson
 
 
 def _denied(run: Run, denial: Denial, feedback: VerdictFeedback) -> NeedsPerson:
-    """W8 to the letter: the fixed line, what it tried, no retry by itself, three recoveries."""
+    """W8 to the letter: the fixed line, what it tried (a file of the workspace by its own name), no retry by itself,
+    three recoveries."""
     told = f"BLOCKED_PERMISSION: {denial.tool} - {_short(denial.error)}"
     if denial.tried:
-        told += f". It tried: {_short(denial.tried)}"
+        told += f". It tried: {_short(denial.tried).replace(f'{CHECKOUT}/', '')}"
     return _asked(run, told, recovery.DENIED, feedback, "blocked.permission")
 
 
