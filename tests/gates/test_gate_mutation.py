@@ -1,5 +1,6 @@
 """Gate mutation: the body of each changed function is taken away, and a test must notice."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -46,6 +47,10 @@ def test_a_function_that_a_test_needs_passes(judging: Judging) -> None:
 
     assert (verdicts(result), result.unverified, result.notes, result.flaky) == ([], [], [], [])
     assert "1 changed functions, mutants: 2 killed" in result.evidence[0].summary
+    told = json.loads(Path(result.evidence[0].log).read_text())
+    for mutant in told:
+        assert mutant["where"].startswith("src.py:2") and mutant["died"] == ["tests/test_add.py::test_req_001"]
+        assert mutant["diff"] == f"--- a/src.py\n+++ b/src.py\n@@ -3,0 +3,1 @@\n+    {mutant['put in']}"
 
 
 LIES = {

@@ -173,7 +173,7 @@ def _evidence(done: Examination) -> Evidence:
 
 
 def write_artifact(done: Examination) -> None:
-    """Every mutant with file and line, operator, the line as it was run, and the tests that ran and noticed."""
+    """Every mutant with file and line, operator, diff, and the tests that ran and noticed."""
     done.candidate.logs.mkdir(parents=True, exist_ok=True)
     told = [_told(one) for one in (*done.trials, *done.later, *done.asides)]
     (done.candidate.logs / "mutants.json").write_text(json.dumps(told, indent=1))
@@ -184,6 +184,7 @@ def _told(trial: Trial) -> dict[str, object]:
         "where": trial.where,
         "operator": trial.operator,
         "put in": trial.words,
+        "diff": trial.diff,
         "outcome": trial.outcome,
         "ran": list(trial.selected) if trial.selected is not None else "all tests of the command",
         "died": list(trial.died),

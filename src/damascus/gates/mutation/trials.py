@@ -21,6 +21,7 @@ AT_ONCE = 4
 PATIENCE = 5.0
 LEAST_SECONDS = 15.0
 SELECTION_LIMIT = 60_000
+DIFF_LINES, DIFF_WIDTH = 200, 500
 DOES_NOT_COMPILE = re.compile(
     r"\[(?:build|setup) failed\]|^error(?:\[E\d+\])?: |could not compile|\berror TS\d+|\bSyntaxError\b"
     r"|Transform failed",
@@ -43,6 +44,7 @@ class Trial:
     answers: bool = True
     words: str = ""
     """What was put in."""
+    diff: str = ""
 
     @property
     def killed(self) -> bool:
@@ -155,13 +157,16 @@ class Attempt:
     function: Function | None = None
     answers: bool = True
     words: str = ""
+    diff: str = ""
 
     @classmethod
     def of(cls, function: Function, mutant: Mutant, source: bytes, selected: Collection[str] | None) -> "Attempt":
         chosen = None if selected is None else tuple(sorted(selected))
-        source = edited(source, [mutant.edit], function.path)
-        words = mutant.edit.text.strip()
-        return cls(function.where, mutant.operator, function.path, source, chosen, function, mutant.answers, words)
+        mutated = edited(source, [mutant.edit], function.path)
+        words, diff = mutant.edit.text.strip(), one_change(source, mutated, function.path)
+        return cls(
+            function.where, mutant.operator, function.path, mutated, chosen, function, mutant.answers, words, diff
+        )  # fmt: skip
 
     def trial(
         self, outcome: Outcome, died: tuple[str, ...], run: TestRun | None = None, everybody: bool = False
@@ -177,7 +182,20 @@ class Attempt:
             self.function,
             self.answers,
             self.words,
+            self.diff,
         )
+
+
+def one_change(old: bytes, new: bytes, path: str) -> str:
+    """A unified diff of sources that differ in one place, read from both ends: linear, however long they are."""
+    before, after = (text.decode("utf-8", "replace").splitlines() for text in (old, new))
+    most = min(len(before), len(after))
+    head = next((n for n in range(most) if before[n] != after[n]), most)
+    tail = next((n for n in range(most - head) if before[-1 - n] != after[-1 - n]), most - head)
+    gone, come = before[head : len(before) - tail], after[head : len(after) - tail]
+    lines = [f"--- a/{path}", f"+++ b/{path}", f"@@ -{head + 1},{len(gone)} +{head + 1},{len(come)} @@"]
+    lines += [f"-{line}" for line in gone[:DIFF_LINES]] + [f"+{line}" for line in come[:DIFF_LINES]]
+    return "\n".join(line[:DIFF_WIDTH] for line in lines)
 
 
 def _without_compiled(files: Iterable[str]) -> dict[str, bytes | None]:
