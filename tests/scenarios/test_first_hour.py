@@ -117,7 +117,7 @@ def of_the_readme() -> list[str]:
     return [line.removeprefix("$ ").partition(" #")[0].strip() for line in found[1].splitlines()]
 
 
-@pytest.mark.req("D19", "X8")
+@pytest.mark.req("D19")
 def test_the_first_hour(tmp_path: Path) -> None:
     newcomer = Newcomer(tmp_path)
     newcomer.types(f"git clone -q {TREE} damascus", tmp_path)
