@@ -131,7 +131,7 @@ test.write_text(
     "go": Package(
         fetch=from_go,
         setup="go mod download",
-        suite="go test ./...",
+        suite="go test .",
         code="quote.go",
         new_test="loud_test.go",
         adds='''

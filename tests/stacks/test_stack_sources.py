@@ -126,6 +126,22 @@ def test_a_test_that_can_fail_counts(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "() => assert.equal(f(2), 4)",
+        "() => require('node:assert').equal(f(2), 4)",
+        "() => { const { deepEqual } = require('assert'); deepEqual(f(2), [4]); }",
+        "async () => (await import('node:assert')).strictEqual(await f(), 1)",
+        "(t) => t.assert.equal(f(2), 4)",
+        "() => expect(f(2)).toBe(4)",
+    ],
+)
+def test_an_assertion_of_node_is_one_however_it_is_reached(body: str) -> None:
+    test = read(f"test('a', {body});\n", "test/a.test.js").tests["a"]
+    assert (test.asserts, test.counts) == (1, True)
+
+
+@pytest.mark.parametrize(
     "after",
     ["def test_a(): pass", "test_a = None", "del test_a", "from other import test_a"],
 )

@@ -25,9 +25,12 @@ SKIPS = re.compile(
     r"|[{,]\s{0,20}(?:skip|todo|only)\s{0,20}:"
 )
 ASSERTS = re.compile(
-    r"\b\w{0,40}(?:assert|Assert|expect|Expect|should|verif|Verif|check|Check|ensure)\w{0,40}\b|\bthrow\b"
+    r"\b\w{0,40}(?:assert|Assert|expect|Expect|should|verif|Verif|check|Check|ensure)\w{0,40}\b(?:\.\w{1,40}){0,3}|\bthrow\b"
     r"|\bt\.(?:is|true|false|truthy|falsy|deepEqual|equal|same|throws|fail|plan|rejects|like|snapshot)\b"
+    r"|(?<![\w$])(?:(?:not)?(?:[eE]qual|[sS]trictEqual|[dD]eepEqual|[dD]eepStrictEqual)|throws|doesNotThrow|rejects"
+    r"|doesNotReject|doesNotMatch|ifError|ok)\s{0,20}\("
 )
+"""The last: methods of node's own assert, by whatever name or import it is reached."""
 SUITES = ("describe", "suite", "context")
 MADE = (".each", ".for")
 
