@@ -18,6 +18,7 @@ from damascus.app import App, Project
 from damascus.assembly import Choice, make_tools, make_worker
 from damascus.domain.ports import Agent
 from damascus.domain.spec import parse_spec
+from damascus.engine.maintenance import Housekeeping
 from damascus.engine.tools import Tools, nothing
 from damascus.engine.worker import Worker
 from damascus.store import queueing
@@ -179,6 +180,8 @@ class Yard:
             choice = Choice(slots=slots, agent="command", agent_command="true")
             worker = make_worker(self.app, self.app.project(self.repo), choice, boundary)
             worker.tools = replace(worker.tools, agent=agent)
+            everyone = [worker.tools, *worker.others.values()]
+            worker.housekeeping = Housekeeping(everyone, worker.id, worker.pace.lease)  # it asks the agent, too
         worker.pace = replace(worker.pace, poll=0.05, **pace)
         return worker
 
