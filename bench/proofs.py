@@ -109,5 +109,6 @@ def _run(folder: Path, repo: Path) -> tuple[float, int]:
 
 
 def _runs_made(home: Path) -> int:
-    """Every run of a judged command leaves its log beside the story's others; what was shared has none of its own."""
-    return sum(1 for log in home.rglob("runs/*/run-*/**/*.log"))
+    """Every run of a judged command leaves its log beside the story's others, those that no agent may read (the
+    canary's) aside; what was shared has none of its own."""
+    return sum(1 for kept in ("runs", "held-out") for _ in home.rglob(f"{kept}/*/run-*/**/*.log"))
