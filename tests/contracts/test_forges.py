@@ -1,6 +1,7 @@
 """Every forge adapter against the one contract, and what is special to each."""
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -80,6 +81,13 @@ class TestLocal(ForgeContract):
         assert isinstance(world.forge, LocalForge) and world.forge.name == "local" and world.forge.runs_ci
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
         assert pull.url == f"local://my%20calc/pulls/{pull.number}"
+
+    @pytest.mark.req("D15", "X4")
+    def test_main_is_found_though_the_mirror_was_deleted_after_a_landing(self, world: LocalWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        world.forge.land(old, new)
+        shutil.rmtree(world.mirror.path)
+        assert world.forge.main_tip() == new and world.mirror.main("main") == new
 
     @pytest.mark.req("W1", "X1")
     def test_tests_that_a_job_skipped_are_listed(self, world: LocalWorld) -> None:

@@ -134,11 +134,19 @@ def test_a_test_that_can_fail_counts(body: str) -> None:
         "async () => (await import('node:assert')).strictEqual(await f(), 1)",
         "(t) => t.assert.equal(f(2), 4)",
         "() => expect(f(2)).toBe(4)",
+        "() => chai.expect(f(2)).to.deep.equal([4])",
+        "() => { const ok = require('assert'); ok(f(2) === 4); }",
+        "() => require('assert').ok(f(2) === 4)",
     ],
 )
 def test_an_assertion_of_node_is_one_however_it_is_reached(body: str) -> None:
     test = read(f"test('a', {body});\n", "test/a.test.js").tests["a"]
     assert (test.asserts, test.counts) == (1, True)
+
+
+@pytest.mark.parametrize("body", ["() => {}", "() => { toast.ok('saved'); }", "() => { /* equal(1, 2) */ }"])
+def test_what_only_looks_like_one_is_none(body: str) -> None:
+    assert not read(f"test('a', {body});\n", "test/a.test.js").tests["a"].counts
 
 
 @pytest.mark.parametrize(

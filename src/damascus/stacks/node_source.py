@@ -27,10 +27,11 @@ SKIPS = re.compile(
 ASSERTS = re.compile(
     r"\b\w{0,40}(?:assert|Assert|expect|Expect|should|verif|Verif|check|Check|ensure)\w{0,40}\b(?:\.\w{1,40}){0,3}|\bthrow\b"
     r"|\bt\.(?:is|true|false|truthy|falsy|deepEqual|equal|same|throws|fail|plan|rejects|like|snapshot)\b"
-    r"|(?<![\w$])(?:(?:not)?(?:[eE]qual|[sS]trictEqual|[dD]eepEqual|[dD]eepStrictEqual)|throws|doesNotThrow|rejects"
-    r"|doesNotReject|doesNotMatch|ifError|ok)\s{0,20}\("
+    r"|(?<![\w$])(?<!to\.)(?<!be\.)(?<!not\.)(?<!deep\.)(?:(?:not)?(?:[eE]qual|[sS]trictEqual|[dD]eepEqual"
+    r"|[dD]eepStrictEqual)|throws|doesNotThrow|rejects|doesNotReject|doesNotMatch|ifError)\s{0,20}\("
+    r"|(?:(?<![\w$.])|(?<=\)\.))ok\s{0,20}\("
 )
-"""The last: methods of node's own assert, by whatever name or import it is reached."""
+"""The last two: methods of node's own assert, by whatever name or import it is reached; chai's chains count once."""
 SUITES = ("describe", "suite", "context")
 MADE = (".each", ".for")
 
