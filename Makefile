@@ -9,7 +9,7 @@ help:  ## this list
 .venv/ready: pyproject.toml constraints.txt
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts]'
 	@$(PY) -m compileall -q src/damascus
 	@touch $@
 
@@ -24,7 +24,7 @@ CLAUDE := claude-agent-sdk==0.2.182
 LITELLM := litellm[proxy]==1.106.2
 CODEX := @openai/codex@0.166.0
 OPENCODE := opencode-ai@1.18.33
-NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 mocha@12.0.3
+NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7
 
 $(COMPONENTS)/ready: Makefile
 	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
@@ -45,7 +45,15 @@ $(COMPONENTS)/node-runners/ready: Makefile
 	@npm install --silent --no-audit --no-fund --prefix $(COMPONENTS)/node-runners $(NODE_RUNNERS)
 	@touch $@
 
-components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha
+components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha, Zod
+
+# Into the same folder; only the tests need it, a user's own is found on the PATH.
+$(COMPONENTS)/bin/oasdiff: Makefile
+	@mkdir -p $(COMPONENTS)/bin
+	@GOBIN="$(abspath $(COMPONENTS)/bin)" go install github.com/oasdiff/oasdiff@v1.30.0
+	@touch $@
+
+oasdiff: $(COMPONENTS)/bin/oasdiff  ## oasdiff, for the tests of gate contracts (needs Go)
 
 # Real forges, built once into a cache folder from published modules and packages by name and version.
 forge:  ## Gitea and its runner, for the tests and `damascus forge try` (needs Go and gcc; once some 4 minutes)
@@ -57,8 +65,11 @@ forge-older:  ## an older Gitea, for the contract suite of its adapter
 radicle:  ## Radicle, the target of the mirror job in the tests (needs Rust; once some 5 minutes)
 	@tools/radicle/build
 
+mutation-tools:  ## mutmut, Stryker, gremlins and cargo-mutants, for the tests and the bench (once some 6 minutes)
+	@tools/mutation/build
+
 check: .venv/ready  ## lint, types, layers
-	@.venv/bin/ruff check src tests bench
+	@.venv/bin/ruff check src tests bench tools
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports --no-cache >/tmp/.damascus-layers.$$$$ 2>&1 || { cat /tmp/.damascus-layers.$$$$; rm -f /tmp/.damascus-layers.$$$$; exit 1; }; rm -f /tmp/.damascus-layers.$$$$
 
@@ -78,4 +89,4 @@ quick: check  ## check, then the tests that start no worker: under two minutes
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components forge forge-older radicle check test proof quick bench
+.PHONY: help setup demo components oasdiff forge forge-older radicle mutation-tools check test proof quick bench

@@ -8,7 +8,9 @@ from bench.table import Result, print_table
 def main(only: list[str]) -> int:
     from bench import (
         claim_time,
+        coverage,
         cycles,
+        judged_again,
         mutation,
         overhead,
         prompt_tokens,
@@ -28,6 +30,8 @@ def main(only: list[str]) -> int:
         "sandbox": sandbox_start.measure,
         "prompts": prompt_tokens.measure,
         "mutation": mutation.measure,
+        "judged_again": judged_again.measure,
+        "coverage": coverage.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

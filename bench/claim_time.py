@@ -10,7 +10,7 @@ from damascus.domain import policy
 from damascus.domain.outcome import GivenBack
 from damascus.store import leases, settle
 from damascus.store.db import Database
-from damascus.store.embedded import EmbeddedServer
+from damascus.store.embedded.database import EmbeddedServer
 from damascus.store.projects import ProjectRow
 
 CLAIMS = 300

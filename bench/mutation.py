@@ -1,23 +1,18 @@
 """What do mutants cost? Five changed functions in a project of forty tests, by the tests that call them."""
 
 import shlex
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from bench.overhead import ENV
+from bench import mutation_full
+from bench.candidates import candidate_of
 from bench.table import Result
-from damascus.domain.config import parse_config
-from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import Candidate, Job
-from damascus.domain.scope import Scope
-from damascus.domain.spec import Requirement, Spec
-from damascus.gates.evidence import CleanRunner
+from damascus.evidence.runner import CleanRunner
 from damascus.gates.mutation import Mutation
 from damascus.gates.runs import job
-from damascus.git.mirror import Mirror
 
 OLD, CHANGED, MOST = 35, 5, 12.0
 COMMAND = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {shlex.quote(sys.executable)} -m pytest -q -p no:cacheprovider tests"
@@ -26,7 +21,8 @@ COMMAND = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {shlex.quote(sys.executable)} -m py
 def measure() -> list[Result]:
     with tempfile.TemporaryDirectory(prefix="damascus-bench-") as name:
         folder = Path(name)
-        candidate, runner = _candidate(folder)
+        base, changed = pytest_project()
+        candidate, runner = candidate_of(folder, base, changed, COMMAND)
         runner.run(job(candidate, candidate.tree, COMMAND, "tests"))  # the tests are green before any mutant is made
         plain = min(_suite(runner, candidate, folder) for _ in range(3))
         began = time.monotonic()
@@ -35,7 +31,8 @@ def measure() -> list[Result]:
     assert not result.findings, result
     ratio = taken / plain
     note = f"{taken:.2f} s, one run of the suite {plain:.2f} s; {result.evidence[0].summary}"
-    return [Result("mutants of five functions in 40 tests, × one run", ratio, f"≤ {MOST:g}", ratio <= MOST, note)]
+    bodies = Result("mutants of five functions in 40 tests, × one run", ratio, f"≤ {MOST:g}", ratio <= MOST, note)
+    return [bodies, *mutation_full.measure()]
 
 
 def _suite(runner: CleanRunner, candidate: Candidate, folder: Path) -> float:
@@ -45,33 +42,9 @@ def _suite(runner: CleanRunner, candidate: Candidate, folder: Path) -> float:
     return time.monotonic() - began
 
 
-def _candidate(folder: Path) -> tuple[Candidate, CleanRunner]:
-    repo = folder / "repo"
-    _write(
-        repo, {"tests/conftest.py": "", **{path: text for n in range(OLD) for path, text in _module(f"old{n}").items()}}
-    )
-    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=repo, env=ENV, check=True)
-    base = _commit(repo)
-    _write(repo, {path: text for n in range(CHANGED) for path, text in _module(f"new{n}").items()})
-    commit = _commit(repo)
-    mirror = Mirror.open(folder / "mirror.git", str(repo))
-    mirror.fetch()
-    scope = Scope(("**",))
-    spec = Spec(StoryId("S-1"), "a story", scope, test_command=COMMAND, requirements=(Requirement("REQ-001", "it"),))
-    candidate = Candidate(
-        commit=commit,
-        tree=mirror.tree(commit),
-        base=base,
-        changed=mirror.changed(base, commit),
-        spec=spec,
-        scope=scope,
-        config=parse_config('[test]\ncommand = "none"\n'),
-        read=mirror.read,
-        files=lambda treeish: mirror.listing(treeish).files,
-        logs=folder / "logs",
-        private_logs=folder / "private",
-    )
-    return candidate, CleanRunner(mirror, folder / "checkouts")
+def pytest_project(changed: int = CHANGED) -> tuple[dict[str, str], dict[str, str]]:
+    base = {"tests/conftest.py": "", **{path: text for n in range(OLD) for path, text in _module(f"old{n}").items()}}
+    return base, {path: text for n in range(changed) for path, text in _module(f"new{n}").items()}
 
 
 def _module(name: str) -> dict[str, str]:
@@ -80,16 +53,3 @@ def _module(name: str) -> dict[str, str]:
         f"tests/test_{name}.py": f"from {name} import {name}\n\n\ndef test_REQ_001_{name}():\n"
         f"    assert {name}(2, 3) == 7\n",
     }
-
-
-def _write(repo: Path, files: dict[str, str]) -> None:
-    for path, content in files.items():
-        (repo / path).parent.mkdir(parents=True, exist_ok=True)
-        (repo / path).write_text(content)
-
-
-def _commit(repo: Path) -> Sha:
-    for words in (["add", "-A"], ["commit", "-qm", "x"]):
-        subprocess.run(["git", *words], cwd=repo, env=ENV, check=True)
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=repo, env=ENV, check=True, capture_output=True, text=True)
-    return Sha(done.stdout.strip())

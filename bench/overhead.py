@@ -31,11 +31,14 @@ ENV = {
 CONFIG = """\
 [limits]
 disk_reserve_mb = 0
+load_per_core = 0.0
 [test]
 command = "none"
 [gates]
 canary = false
 mutation = "off"
+coverage.changed = 0
+coverage.project = 0
 """
 """The script proves nothing of its tests, so neither does Damascus here: bench/proofs.py has that."""
 AGENT = """\

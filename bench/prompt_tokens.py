@@ -1,13 +1,13 @@
 """What our own words cost an agent before it has read a line of the story, in estimated tokens (domain/tokens.py)."""
 
 from bench.table import Result
-from damascus.domain.roles import ROLES
+from damascus.domain.roles import Role
 from damascus.domain.tokens import count
-from damascus.engine.briefs import ADDENDUM, RULES, words
+from damascus.engine.agent_step.briefs import ADDENDUM, RULES, words
 
 
 def measure() -> list[Result]:
-    tasks = {role: count(words(role)) for role in ROLES}
+    tasks = {role: count(words(role)) for role in Role}
     longest = max(tasks, key=tasks.__getitem__)
     note = "estimate, above a real byte-pair encoding by a tenth to a fifth"
     return [

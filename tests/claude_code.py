@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from damascus.agents.binaries import find_claude
-from damascus.agents.claude import ClaudeAgent, Patience
-from damascus.agents.gateway import GatewayBridge
+from damascus.agents.claude.agent import ClaudeAgent
+from damascus.agents.model_agent import Patience
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import AgentRun, Watch, WriteDecision
+from damascus.gateway.bridge import GatewayBridge
 from damascus.system.sandbox import Level, seats_at
 from tests.contracts.agent_contract import a_brief
 from tests.model_server import Block, ModelServer, call

@@ -1,6 +1,7 @@
 """What every test may use: `database_url` and `db`, a migrated database of its own on a real PostgreSQL."""
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -23,6 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in list(os.environ):
         if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name not in KEPT:
             del os.environ[name]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what it puts into the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     matrices.pytest_configure(config)
     if not hasattr(config, "workerinput"):
         config.stash[OWNED] = databases.OwnedFolder()

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from damascus.agents.binaries import find_codex, find_opencode
-from damascus.agents.codex import CodexAgent
-from damascus.agents.gateway import GatewayBridge
-from damascus.agents.headless import HeadlessAgent, Patience
-from damascus.agents.opencode import OpencodeAgent
+from damascus.agents.headless.agent import HeadlessAgent
+from damascus.agents.headless.codex import CodexAgent
+from damascus.agents.headless.opencode import OpencodeAgent
+from damascus.agents.model_agent import Patience
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import AgentRun, Watch
+from damascus.gateway.bridge import GatewayBridge
 from damascus.system.sandbox import Level
 from tests.claude_code import Recorder
 from tests.contracts.agent_contract import a_brief

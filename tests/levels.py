@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pytest
 
 from damascus.system import sandbox
-from damascus.system.sandbox import Found, Level, refused_by_landlock, working_form
+from damascus.system.sandbox import FoundSandbox, Level, refused_by_landlock, working_form
 
 MISSING = {
     Level.BUBBLEWRAP: "bubblewrap is missing: apt-get install bubblewrap, or allow user namespaces",
@@ -30,5 +30,5 @@ def need(level: Level) -> Level:
 @contextmanager
 def as_if_here(level: Level) -> Iterator[None]:
     """A machine on which this level is the best that works."""
-    with patch.object(sandbox, "found", lambda: Found(level, refusals=("for a test",))):
+    with patch.object(sandbox, "found", lambda: FoundSandbox(level, refusals=("for a test",))):
         yield

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.gates.evidence import CleanRunner
+from damascus.evidence.runner import CleanRunner
 from tests.gates.judging import Judging
 from tests.toolchains import need_program
 
@@ -15,17 +15,23 @@ INSTALLED = Path(__file__).parents[1] / ".components" / "node-runners" / "node_m
 INSTALL = "make components"
 
 
-def installed() -> Path:
+def installed(needed: tuple[str, ...] = ("jest", "vitest", "mocha")) -> Path:
     """Where they really lie. On CI a skip fails (conftest)."""
     need_program("node")
-    if not all((INSTALLED / name / "package.json").is_file() for name in ("jest", "vitest", "mocha")):
-        pytest.skip(f"jest, vitest and mocha are missing: {INSTALL}")
+    if not all((INSTALLED / name / "package.json").is_file() for name in needed):
+        pytest.skip(f"{', '.join(needed)} are missing: {INSTALL}")
     return INSTALLED.resolve()
 
 
-def node_project(folder: Path, files: Mapping[str, str], *, copied: bool = False) -> Judging:
+def node_project(
+    folder: Path,
+    files: Mapping[str, str],
+    *,
+    copied: bool = False,
+    needed: tuple[str, ...] = ("jest", "vitest", "mocha"),
+) -> Judging:
     """`copied`: as npm lays packages out; else they are links to one store, as pnpm has them."""
-    source = installed()
+    source = installed(needed)
     judging = Judging.of(folder, {".gitignore": "node_modules/\n", **files})
 
     def prepare(checkout: Path) -> dict[str, str]:

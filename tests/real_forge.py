@@ -11,7 +11,7 @@
                  `server.start_runner(environ={"PATH": f"{radicle}:{os.environ['PATH']}"})`
 
 `server.url`, `.token`, `.user`, `.api("GET", "/repos/…")`, `.git_environment()`, `.start_runner("two")`,
-`.stop_runner("one", kill=True)`, `.stop_gitea(kill=True)`, `.restart()`; see damascus.forges.gitea_server.
+`.stop_runner("one", kill=True)`, `.stop_gitea(kill=True)`, `.restart()`; see damascus.trial_forge.server.
 """
 
 import os
@@ -26,8 +26,8 @@ from uuid import uuid4
 import pytest
 
 from damascus.domain.errors import DamascusError
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.gitea_server_programs import OLDER, VERSION, cache_folder, copied, find_programs
+from damascus.trial_forge.programs import OLDER, VERSION, cache_folder, copied, find_programs
+from damascus.trial_forge.server import GiteaServer
 from tests import databases
 from tests.waiting import eventually
 

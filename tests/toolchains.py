@@ -9,9 +9,15 @@ import pytest
 INSTALL = {
     "go": "apt-get install golang-go",
     "node": "apt-get install nodejs",
+    "npm": "apt-get install npm",
     "cargo": "apt-get install cargo, or: rustup default stable",
 }
-WORKS = {"go": ["go", "version"], "node": ["node", "--version"], "cargo": ["cargo", "--version"]}
+WORKS = {
+    "go": ["go", "version"],
+    "node": ["node", "--version"],
+    "npm": ["npm", "--version"],
+    "cargo": ["cargo", "--version"],
+}
 
 
 def need_program(name: str) -> None:

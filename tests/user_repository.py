@@ -11,7 +11,7 @@ import pytest
 
 from damascus.domain.ids import Sha, sha
 from damascus.git.mirror import Mirror
-from damascus.git.objects import Entry
+from damascus.git.trees import TreeEntry
 
 AS_USER = {
     "HOME": "/nonexistent",
@@ -83,7 +83,7 @@ class UserRepository:
 def candidate(mirror: Mirror, base: Sha, files: Mapping[str, str | None], message: str = "a story\n") -> Sha:
     """A commit on top of `base`, in the mirror only and under no ref. None removes a path."""
     changes = {
-        path: None if text is None else Entry("100644", mirror.write_blob(text.encode()))
+        path: None if text is None else TreeEntry("100644", mirror.write_blob(text.encode()))
         for path, text in files.items()
     }
     return mirror.commit_tree(mirror.objects.edit(base, changes), [base], message)

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from damascus.domain.errors import DamascusError, UsageError
-from damascus.domain.scope import SETTINGS_FILE
-from damascus.settings import Identity, Settings, glance, read_settings
+from damascus.git.repository import Repository
+from damascus.repositories import known_home, place_of, remember_place
+from damascus.settings import Identity, Settings, glance
+from damascus.store import projects
+from damascus.store.db import Database
+from damascus.store.embedded.database import EmbeddedServer, default_home
+from damascus.store.migrate import migrate
+from damascus.store.projects import ProjectRow
 from damascus.system import modes
 
 if TYPE_CHECKING:
     from damascus.domain.config import Config
     from damascus.git.mirror import Mirror
-    from damascus.git.repository import Repository
-    from damascus.store.db import Database
-    from damascus.store.embedded import EmbeddedServer
-    from damascus.store.projects import ProjectRow
 
 COPY = "copy"
 """Where `[workspace] copy` finds its files on a host that has no folder of the repository."""
+
+UNFINISHED = "restore-unfinished"
+"""Of the data folder, while a back-up is restored into it (people/restoring.py)."""
 
 OURS = ("projects", "workers", "seen", "logs", "ports", "tmp")
 """What lies in the data folder beside PostgreSQL's and the gateway's."""
@@ -34,8 +39,8 @@ class Project:
     """An open project: its row, our mirror of its repository, the folder where its work lies, and the user's own
     repository (`here`; None on a host that has no folder of it)."""
 
-    row: "ProjectRow"
-    here: "Repository | None"
+    row: ProjectRow
+    here: Repository | None
     folder: Path
     settings: Settings
 
@@ -45,14 +50,19 @@ class Project:
         return self.settings.config
 
     @property
-    def repository(self) -> "Repository":
+    def is_local(self) -> bool:
+        """Whether stories land in the user's own repository; known without the config once main has it."""
+        return self.settings.forge is None if self.settings.on_main else self.config.forge.kind == "local"
+
+    @property
+    def repository(self) -> Repository:
         assert self.here is not None, "asked for only by commands that a person gives in its folder"
         return self.here
 
     @cached_property
     def mirror(self) -> "Mirror":
         """Opened when first asked for: looking at the queue needs none."""
-        from damascus.git.mirror import Mirror
+        from damascus.git.mirror import Mirror  # pydantic, by the ports that it fills
 
         forge = self.config.forge
         return Mirror.open(
@@ -78,25 +88,18 @@ class App:
 
     @cached_property
     def home(self) -> Path:
-        from damascus.repositories import known_home
-        from damascus.store.embedded import default_home
-
         known = known_home(self.start, self.environ) if self.start is not None else None
         return known or default_home(self.environ)
 
     @cached_property
-    def server(self) -> "EmbeddedServer | None":
+    def server(self) -> EmbeddedServer | None:
         """Our own PostgreSQL, unless DAMASCUS_DATABASE_URL names another."""
-        from damascus.store.embedded import EmbeddedServer
-
         return None if self.environ.get("DAMASCUS_DATABASE_URL") else EmbeddedServer(self.home)
 
     @cached_property
-    def database(self) -> "Database":
+    def database(self) -> Database:
         """Connected and migrated. Fails at once with one sentence when it can't be reached."""
-        from damascus.store.db import Database
-        from damascus.store.migrate import migrate
-
+        self._refuse_unfinished()
         if self.server is None:
             db = Database(self.environ["DAMASCUS_DATABASE_URL"])
         else:
@@ -107,7 +110,14 @@ class App:
         modes.close(self.home, OURS)
         return db
 
-    def _refuse_old_server(self, db: "Database") -> None:
+    def _refuse_unfinished(self) -> None:
+        if (self.home / UNFINISHED).exists():
+            raise DamascusError(
+                f"the restore into {self.home} was not finished, so nothing can be worked there. Restore again: "
+                "damascus db restore FILE (it begins anew)."
+            )
+
+    def _refuse_old_server(self, db: Database) -> None:
         version = db.run(lambda c: c.info.server_version)
         if version < 150000:
             raise DamascusError(
@@ -115,14 +125,10 @@ class App:
                 "Upgrade it, or unset DAMASCUS_DATABASE_URL to use the embedded one."
             )
 
-    def init_project(self, start: Path, name: str = "", joins: Path | None = None) -> "ProjectRow":
+    def init_project(self, start: Path, name: str = "", joins: Path | None = None) -> ProjectRow:
         """Register the repository of a folder, as a project of its own or of the one that it joins; idempotent."""
-        from damascus.git.repository import Repository
-        from damascus.repositories import remember_place
-        from damascus.store import projects
-
         repository = Repository.discover(start)
-        settings = read_settings(repository, self.environ)
+        settings, _ = glance(repository, self.home, self.environ)
         config, main = settings.config, settings.main
         repository.refuse_unsupported(main, config.project.branch_prefix)
         if joins is not None:
@@ -142,13 +148,11 @@ class App:
         remember_place(self.folder_of(row), repository.top)
         return row
 
-    def _join(self, repository: "Repository", folder: Path) -> None:
+    def _join(self, repository: Repository, folder: Path) -> None:
         """The repository leaves the project that it was, if that has no stories, and belongs to the other's."""
-        from damascus.store import projects
-
         other = self.project(folder)
         if other.repository.git_dir == repository.git_dir:
-            raise UsageError(f"{folder} is this very repository. Name the folder of another one of the project.")
+            raise UsageError(f"{folder} is this repository itself. Name the folder of another one of the project.")
         mine, _ = repository.identity()
         if mine == other.row.uuid:
             return
@@ -156,11 +160,9 @@ class App:
             projects.leave(self.database, mine, repository.top.name)
         repository.join(other.row.uuid, uuid4())
 
-    def _known(self, repository: "Repository", identity: Identity) -> "ProjectRow | None":
+    def _known(self, repository: Repository, identity: Identity) -> ProjectRow | None:
         """Its row: by its own uuid; where its git config has none (an older release), by its folder, or as the only
         one."""
-        from damascus.store import projects
-
         uuid, own = identity
         if uuid is None:
             return None
@@ -172,23 +174,19 @@ class App:
             repository.own_uuid(there.repo_uuid)
         return there or (found[0] if len(found) == 1 else None)
 
-    def folder_of(self, row: "ProjectRow") -> Path:
+    def folder_of(self, row: ProjectRow) -> Path:
         """Where a repository's mirror, workspaces and runs lie. The project's first has the project's own folder."""
         whole = self.home / "projects" / str(row.uuid)
         return whole / "repos" / str(row.repo_uuid) if row.joined else whole
 
-    def repositories(self, project: Project) -> "list[Project]":
+    def repositories(self, project: Project) -> list[Project]:
         """The project's repositories that this host has, in a folder of its own or on a forge; this one first."""
-        from damascus.store import projects
-
         rows = projects.repositories(self.database, project.row.uuid)
         others = [self._other(row) for row in rows if row.repo_id != project.row.repo_id]
         return [project, *(other for other in others if other is not None)]
 
     def beside(self, project: Project, repo: int) -> Project:
         """The repository of a project with that number."""
-        from damascus.store import projects
-
         if repo == project.row.repo_id:
             return project
         row = next(row for row in projects.repositories(self.database, project.row.uuid) if row.repo_id == repo)
@@ -196,26 +194,23 @@ class App:
             raise DamascusError(f"that belongs to the repository {row.repo} ({row.path}), which is not on this host.")
         return found
 
-    def _other(self, row: "ProjectRow") -> Project | None:
-        from damascus.repositories import place_of
-
+    def _other(self, row: ProjectRow) -> Project | None:
         place = place_of(self.folder_of(row), row)
         if place is not None:
             return self.project(place)
-        return self._far(row) if row.forge is not None and self.server is None else None
+        if row.forge is None or self.server is not None:
+            return None
+        from damascus.far_projects import opened  # forges: only where a repository has no folder on this host
 
-    def hold_queue(self, repository: "Repository") -> None:
+        return opened(self, row)
+
+    def hold_queue(self, repository: Repository) -> None:
         """One database and one data folder per repository: the mirror in it is the local forge."""
-        from damascus.store import projects
-
         owner = f"{self.environ.get('USER') or 'damascus'}@{socket.gethostname()}, data in {self.home}"
         repository.lock_queue(f"{projects.queue_id(self.database)} {self.home}", owner)
 
     def project(self, start: Path) -> Project:
         """The initialised project of a folder, with the config of its main branch."""
-        from damascus.git.repository import Repository
-        from damascus.store import projects
-
         repository = Repository.discover(start)
         settings, identity = glance(repository, self.home, self.environ)
         row = self._known(repository, identity)
@@ -225,53 +220,9 @@ class App:
         row = projects.remember_forge(self.database, row, settings.forge) if settings.on_main else row
         return Project(row, repository, self.folder_of(row), settings)
 
-    def far_project(self, wanted: str | None) -> Project:
-        """A project on a host that has no folder of it: found in the database, its mirror made from the forge."""
-        return self._far(self._far_row(wanted))
 
-    def _far(self, row: "ProjectRow") -> Project:
-        from damascus.domain.config import parse_config
-        from damascus.forges import Setup, make_forge
-        from damascus.git.mirror import Mirror
-
-        assert row.forge is not None
-        folder = self.folder_of(row)
-        known = {"kind": row.forge.kind, "url": row.forge.url, "token_env": row.forge.token_env}
-        forge = parse_config("", self.environ).forge.model_copy(update=known)
-        mirror = Mirror.open(folder / "mirror.git", forge.url)
-        setup = Setup(mirror, None, row.main_branch, None, row.repo, forge, self.environ)
-        found = mirror.read(make_forge(forge.kind, setup).main_tip(), SETTINGS_FILE)
-        text, name = (found or b"").decode("utf-8", errors="replace"), f"{SETTINGS_FILE} on {row.main_branch}"
-        settings = Settings(text, name, row.main_branch, on_main=found is not None, environ=self.environ)
-        if settings.config.forge.kind == "local":
-            raise DamascusError(f"{name} of {forge.url} names no forge any more, so only its own folder can be worked.")
-        return Project(row, None, folder, settings)
-
-    def _far_row(self, wanted: str | None) -> "ProjectRow":
-        from damascus.store import projects
-
-        if self.server is not None:
-            raise UsageError(
-                "a worker on any host needs a database that every host reaches. Set DAMASCUS_DATABASE_URL, or work "
-                "in the project's folder: damascus run (docs/operations.md)"
-            )
-        known = projects.on_forges(self.database)
-        found = [uuid for uuid, name in known if wanted in (None, name, str(uuid))]
-        if not known:
-            raise UsageError(
-                "no project of this database lives on a forge that every host reaches. Set [forge] kind and url in "
-                "damascus.toml on main, and give any command in its folder: damascus status (docs/forges.md)"
-            )
-        if len(found) != 1:
-            named = ", ".join(f"{name} ({uuid})" for uuid, name in known)
-            raise UsageError(f"which project? Name one by --project, by its uuid if its name is not enough: {named}.")
-        return next(row for row in projects.repositories(self.database, found[0]) if row.forge is not None)
-
-
-def _refuse_copy(repository: "Repository", known: Path) -> None:
+def _refuse_copy(repository: Repository, known: Path) -> None:
     """A moved folder is found again; a copy would take the queue away from the folder it was copied from."""
-    from damascus.git.repository import Repository
-
     top = repository.top
     try:
         original = Repository.discover(known).identity() if known != top and known.exists() else (None, None)

@@ -1,6 +1,4 @@
-"""What a repository's damascus.toml says, and how it is known without reading it again.
-
-Main's damascus.toml holds; the one in the folder must be valid too, and a difference is named in one line.
+"""What a repository's damascus.toml says, known without reading it again (settings_on_main.py reads it).
 
 Most commands only look at the queue, and nothing has changed since the last one. So what was found is kept in the data
 folder together with a hash of all that it was found from, and anything that differs is read anew. That saves
@@ -19,15 +17,13 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from damascus import __version__
-from damascus.domain.errors import UsageError
 from damascus.domain.scope import SETTINGS_FILE
+from damascus.git.repository import MAIN_NAMES, Repository
+from damascus.store.projects import ForgeAddress
+from damascus.system.replacing import replace_file
 
 if TYPE_CHECKING:
     from damascus.domain.config import Config
-    from damascus.domain.ids import Sha
-    from damascus.git.repository import Repository
-    from damascus.stacks.suite import Suite
-    from damascus.store.projects import ForgeAddress
 
 SEEN = "seen"
 """Where the data folder keeps what was found."""
@@ -42,7 +38,7 @@ class Settings:
     main: str
     on_main: bool
     notice: str | None = None
-    forge: "ForgeAddress | None" = None
+    forge: ForgeAddress | None = None
     suite: str = ""
     """The project's whole test command, as it holds on main; "" where there is none."""
     suite_found: bool = False
@@ -51,7 +47,7 @@ class Settings:
 
     @cached_property
     def config(self) -> "Config":
-        from damascus.domain.config import parse_config
+        from damascus.domain.config import parse_config  # pydantic: a command that only looks at the queue needs none
 
         return parse_config(self.text, self.environ, self.name)
 
@@ -60,14 +56,14 @@ Identity = tuple[UUID | None, UUID | None]
 """Of a repository: its project, and which of that project's it is."""
 
 
-def glance(repository: "Repository", home: Path, environ: Mapping[str, str]) -> tuple[Settings, Identity]:
+def glance(repository: Repository, home: Path, environ: Mapping[str, str]) -> tuple[Settings, Identity]:
     """The settings of a repository and who it is: as the last look found them, if nothing has changed."""
-    from damascus.git.repository import MAIN_NAMES
-
     file = home / SEEN / f"{hashlib.sha256(str(repository.top).encode()).hexdigest()[:24]}.json"
     known = _recalled(file, repository, environ)
     if known is not None:
         return known
+    from damascus.settings_on_main import read_settings  # configs, stacks, forges: only what has changed is read
+
     before = _basis(repository, MAIN_NAMES[0], environ)
     settings, identity = read_settings(repository, environ), repository.identity()
     if settings.main not in MAIN_NAMES:  # its own name is known only now
@@ -78,72 +74,10 @@ def glance(repository: "Repository", home: Path, environ: Mapping[str, str]) -> 
     return settings, identity
 
 
-def read_settings(repository: "Repository", environ: Mapping[str, str]) -> Settings:
-    """Read from the folder and from main, and checked."""
-    from damascus.domain.config import parse_config
-
-    local = _read_text(repository.top / SETTINGS_FILE)
-    mine = parse_config(local or "", environ)
-    main = repository.main_branch(mine.project.main_branch)
-    theirs = read_at(repository, repository.tip(main), SETTINGS_FILE)
-    if theirs is None:
-        own = suite_on(repository, main, mine)
-        return Settings(
-            local or "", SETTINGS_FILE, main, on_main=False, suite=own.command, suite_found=own.found, environ=environ
-        )
-    differs = local is not None and local.encode() != theirs
-    notice = (
-        f"{SETTINGS_FILE} in your folder differs from {main}'s; {main}'s holds until you commit yours."
-        if differs
-        else None
-    )
-    text, name = theirs.decode("utf-8", errors="replace"), f"{SETTINGS_FILE} on {main}"
-    config = parse_config(text, environ, name)
-    own = suite_on(repository, main, config)
-    return Settings(text, name, main, True, notice, _address(config), own.command, own.found, environ)
-
-
-def suite_on(repository: "Repository", main: str, config: "Config") -> "Suite":
-    """The suite of main's tip, by these settings."""
-    from damascus.stacks.suite import suite_of
-
-    tip = repository.tip(main)
-    named = bool(config.test.command.strip())
-    listing = "" if named else repository.git.out("ls-tree", "-r", "-z", "--name-only", tip)
-    return suite_of(config.test, listing.split("\0"), lambda path: read_at(repository, tip, path))
-
-
-def _address(config: "Config") -> "ForgeAddress | None":
-    """What other hosts must know of the forge; an address that holds a password is refused before it is written."""
-    forge = config.forge
-    if forge.kind == "local":
-        return None
-    from damascus.forges.address import Address
-    from damascus.store.projects import ForgeAddress
-
-    return ForgeAddress(forge.kind, Address.parse(forge.url).url, forge.token_env)
-
-
-def _read_text(path: Path) -> str | None:
-    try:
-        return path.read_text("utf-8")
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as err:
-        raise UsageError(f"{path} can't be read: {err}. Correct it.") from None
-
-
-def read_at(repository: "Repository", commit: "Sha", path: str) -> bytes | None:
-    found = repository.git.run("cat-file", "blob", f"{commit}:{path}", check=False)
-    return found.raw if found.code == 0 else None
-
-
 # ── what the last look found ──────────────────────────────────────────────────────────────────────────
 
 
-def _recalled(file: Path, repository: "Repository", environ: Mapping[str, str]) -> tuple[Settings, Identity] | None:
-    from damascus.store.projects import ForgeAddress
-
+def _recalled(file: Path, repository: Repository, environ: Mapping[str, str]) -> tuple[Settings, Identity] | None:
     try:
         known = json.loads(file.read_bytes())
         if known["basis"] != _basis(repository, known["settings"]["main"], environ):
@@ -163,14 +97,12 @@ def _remember(file: Path, basis: str, settings: Settings, identity: Identity) ->
     kept = {key: value for key, value in vars(settings).items() if key not in ("environ", "forge", "config")}
     kept["forge"] = asdict(settings.forge) if settings.forge else None
     found = {"basis": basis, "settings": kept, "identity": [str(each) for each in identity]}
-    aside = file.with_name(f"{file.name}.{os.getpid()}")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps(found))
-        os.replace(aside, file)
+        replace_file(file, json.dumps(found))
 
 
-def _basis(repository: "Repository", main: str, environ: Mapping[str, str]) -> str | None:
+def _basis(repository: Repository, main: str, environ: Mapping[str, str]) -> str | None:
     """A hash of all that settings and identity are found from; None where git alone can tell."""
     try:
         marks = repository.marks(main)

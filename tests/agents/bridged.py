@@ -7,21 +7,21 @@ from typing import Any
 
 import httpx
 
-from damascus.agents.gateway import GatewayBridge, Way
+from damascus.gateway.bridge import GatewayBridge, WayOut
 from tests.agents.upstream import Gateway
 
 KEY = "sk-the-real-one-4711"
 MESSAGES = "/v1/messages"
 
 
-def agent(way: Way) -> httpx.Client:
+def agent(way: WayOut) -> httpx.Client:
     """An agent's HTTP client on the bridge's socket, with the key that it was given."""
     transport = httpx.HTTPTransport(uds=str(way.socket))
     return httpx.Client(transport=transport, base_url="http://model", headers={"x-api-key": way.key}, timeout=30)
 
 
 @contextmanager
-def bridged(gateway: Gateway, folder: Path, **further: Any) -> Iterator[tuple[Way, httpx.Client]]:
+def bridged(gateway: Gateway, folder: Path, **further: Any) -> Iterator[tuple[WayOut, httpx.Client]]:
     with GatewayBridge(gateway.url, KEY).open(folder, **further) as way, agent(way) as client:
         yield way, client
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from damascus.agents.litellm_place import Place
+from damascus.gateway.litellm.place import GatewayPlace
 from tests.agents.upstream import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ DAMASCUS = str(Path(sys.executable).parent / "damascus")
 
 @dataclass(frozen=True)
 class Started:
-    place: Place
+    place: GatewayPlace
     url: str
     said: str
     environ: dict[str, str]
@@ -45,7 +45,7 @@ def litellm(home: Path, upstream: str, **providers: str) -> Iterator[Started]:
     """`minimax-m3` by OpenAI's API, and further models by name and provider. The start takes some 20 s."""
     environ = {"PATH": path_with_litellm(), "HOME": str(home), "DAMASCUS_HOME": str(home), "UPSTREAM": UPSTREAM_KEY}
     port = free_port()
-    started = Started(Place(home), f"http://127.0.0.1:{port}", "", environ)
+    started = Started(GatewayPlace(home), f"http://127.0.0.1:{port}", "", environ)
     made = started.damascus("gateway", "config", "--upstream", upstream, "--upstream-key-env", "UPSTREAM")
     assert made.returncode == 0, made.stderr
     _add_models(started.place, upstream, providers)
@@ -57,7 +57,7 @@ def litellm(home: Path, upstream: str, **providers: str) -> Iterator[Started]:
         started.damascus("gateway", "stop")
 
 
-def _add_models(place: Place, upstream: str, providers: dict[str, str]) -> None:
+def _add_models(place: GatewayPlace, upstream: str, providers: dict[str, str]) -> None:
     """By hand, as a person may: without --upstream the config stays as it is."""
     config = yaml.safe_load(place.config.read_text())
     for name, provider in providers.items():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents.claude import Patience
-from damascus.agents.claude_transcript import raw_log
+from damascus.agents.model_agent import Patience
+from damascus.agents.transcript import raw_log
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import Usage, WriteDecision
 from damascus.system.sandbox import Level

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from damascus.agents.claude_events import LONGEST_WAIT, Account
-from damascus.agents.claude_transcript import told
+from damascus.agents.claude.events import LONGEST_WAIT, StreamAccount
+from damascus.agents.transcript import told
 from damascus.domain.ports import Denial, Usage
 
 Event = Mapping[str, Any]
@@ -35,14 +35,14 @@ def result(**more: object) -> Event:
     return {"type": "result", "subtype": "success", "is_error": False, "terminal_reason": "completed", **more}
 
 
-def account(*events: Event) -> Account:
-    made = Account()
+def account(*events: Event) -> StreamAccount:
+    made = StreamAccount()
     for event in events:
         made.take(event)
     return made
 
 
-def names(made: Account, event: Event) -> list[str]:
+def names(made: StreamAccount, event: Event) -> list[str]:
     return [sign for sign, _ in made.take(event) if sign != "output"]
 
 
@@ -68,7 +68,7 @@ def test_the_totals_of_the_result_win() -> None:
 
 @pytest.mark.req("D5")
 def test_a_message_is_one_turn_and_a_made_up_one_is_none() -> None:
-    made = Account()
+    made = StreamAccount()
     assert names(made, piece(type="message_start", message={"id": "m1", "usage": {}})) == ["turn"]
     assert names(made, said("m1", {"type": "text", "text": "x"})) == []
     made_up = said("m2", {"type": "text", "text": "API Error"})

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents import Setup, make_agent
+from damascus.agents import AgentSetup, make_agent
 from damascus.agents.binaries import find_claude, in_wheel, version_of
-from damascus.agents.claude_self_test import fingerprint, untrusted
-from damascus.agents.gateway import GatewayBridge
+from damascus.agents.claude.self_test import fingerprint, untrusted
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.gateway.bridge import GatewayBridge
 from tests.claude_code import Bench, claude_program
 from tests.model_server import ModelServer
 
@@ -67,7 +67,7 @@ sys.exit(child.wait())
 def test_a_program_whose_hooks_fail_open_is_not_used(bench: Bench, tmp_path: Path) -> None:
     forgetful = a_program(tmp_path / "claude", FORGETFUL.format(program=str(claude_program())))
     assert "although the hook that guards it had failed" in untrusted(forgetful, tmp_path / "state")
-    setup = Setup(
+    setup = AgentSetup(
         "", tmp_path, tmp_path / "homes", tmp_path / "state", binary=str(forgetful), environ=os.environ,
         bridge=lambda: GatewayBridge("http://127.0.0.1:9"),
     )  # fmt: skip

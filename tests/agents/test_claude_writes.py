@@ -10,13 +10,13 @@ from typing import NoReturn
 
 import pytest
 
-from damascus.agents.claude import Patience
-from damascus.agents.claude_protocol import Conversation
+from damascus.agents.claude.protocol import Conversation
+from damascus.agents.model_agent import Patience
 from damascus.domain.config import Config
 from damascus.domain.money import Granted
-from damascus.domain.oversight import Limits
+from damascus.domain.oversight import StepLimits
 from damascus.domain.ports import WriteDecision
-from damascus.engine.oversight import StepOverseer, Traces
+from damascus.engine.agent_step.oversight import StepOverseer, Traces
 from damascus.system.talk import TalkLine
 from tests.claude_code import Allowing, Bench, Recorder, one_write
 from tests.model_server import ModelServer, call, say
@@ -221,7 +221,9 @@ class Strict(Recorder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rules = StepOverseer(Limits.of(Config(), Granted(0, ""), Granted(0, ""), None), lambda: Traces(0, 0, 0))
+        self._rules = StepOverseer(
+            StepLimits.of(Config(), Granted(0, ""), Granted(0, ""), None), lambda: Traces(0, 0, 0)
+        )
 
     def saw(self, sign: str, **facts: object) -> None:
         super().saw(sign, **facts)

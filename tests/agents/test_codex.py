@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents.headless import Patience
+from damascus.agents.model_agent import Patience
 from damascus.domain.ports import Usage
 from damascus.system.sandbox import Level
 from tests.agents.test_claude_writes import Strict

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents import AGENTS, Setup, make_agent
+from damascus.agents import AGENTS, AgentSetup, make_agent
 from damascus.agents.command import CommandAgent, words
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import AgentRun, Watch
@@ -221,7 +221,7 @@ def test_what_a_row_can_not_hold_is_taken_out_of_a_report(run: Run) -> None:
 
 
 def test_the_registry(tmp_path: Path) -> None:
-    setup = Setup("echo hi", start_folder=tmp_path, homes=tmp_path, state=tmp_path)
+    setup = AgentSetup("echo hi", start_folder=tmp_path, homes=tmp_path, state=tmp_path)
     assert sorted(AGENTS) == ["claude", "codex", "command", "opencode", "scripted"]
     assert make_agent("command", setup).name == "command"
     with pytest.raises(UsageError, match="claude, codex, command, opencode, scripted"):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents import forwarder
-from damascus.agents.gateway import INSIDE, GatewayBridge, Way
+from damascus.gateway import forwarder
+from damascus.gateway.bridge import INSIDE, GatewayBridge, WayOut
 from damascus.system import bubblewrap, procfs
 from damascus.system.process import run
 from damascus.system.sandbox import Cage, Level, detect
@@ -36,7 +36,7 @@ print(json.dumps({"model": said(inside), "other": other, "links": links, "enviro
 """
 
 
-def bwrap(way: Way, command: Sequence[str], *further: str) -> list[str]:
+def bwrap(way: WayOut, command: Sequence[str], *further: str) -> list[str]:
     program = next(form.program for form in bubblewrap.forms())
     shown = [word for path in ("/usr", "/lib", "/lib64", "/bin", *map(str, way.reads)) for word in
              ("--ro-bind-try", path, path)]  # fmt: skip

@@ -12,8 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from damascus.agents import gateway_requests, gateway_server
-from damascus.agents.gateway import GatewayBridge, Way
+from damascus.gateway import requests as gateway_requests
+from damascus.gateway import server as gateway_server
+from damascus.gateway.bridge import GatewayBridge, WayOut
 from damascus.system.sandbox import Level
 from tests.agents.bridged import KEY, MESSAGES, agent, bridged
 from tests.agents.upstream import Gateway, Talk
@@ -221,7 +222,7 @@ def test_no_port_is_open_in_a_sandbox_of_its_own(tmp_path: Path) -> None:
 # ── what may pass ─────────────────────────────────────────────────────────────────────────────────
 
 
-def raw(way: Way, text: str) -> str:
+def raw(way: WayOut, text: str) -> str:
     with socket.socket(socket.AF_UNIX) as line:
         line.settimeout(10)
         line.connect(str(way.socket))
@@ -235,7 +236,7 @@ FORBIDDEN = [
     "POST /v1/messages/ HTTP/1.1", "POST /v1/messages/../../key/generate HTTP/1.1",
     "POST /v1/messages/batches HTTP/1.1", "POST /V1/messages HTTP/1.1", "POST /v1/%6dessages HTTP/1.1",
     "POST /v1/messages#x HTTP/1.1", "GET http://127.0.0.1:1/v1/models HTTP/1.1", "CONNECT 127.0.0.1:1 HTTP/1.1",
-    "OPTIONS * HTTP/1.1", "PUT /v1/messages HTTP/1.1", "POST /v1/messages?a=\xe9 HTTP/1.1", "TRACE / HTTP/1.1",
+    "OPTIONS * HTTP/1.1", "PUT /v1/messages HTTP/1.1", "POST /v1/messages?a=%zz\" HTTP/1.1", "TRACE / HTTP/1.1",
 ]  # fmt: skip
 
 
@@ -246,7 +247,7 @@ def test_nothing_but_the_models_api_can_be_reached(tmp_path: Path) -> None:
         assert {line: status for line, status in got.items() if not status.startswith("HTTP/1.1 403")} == {}
         assert gateway.asked == []
         assert way.facts().refused == len(FORBIDDEN)
-        assert raw(way, "POST /v1/messages HTTP/1.1\r\nconnection: close\r\n\r\n").startswith("HTTP/1.1 200")
+        assert raw(way, "POST /v1/messages HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").startswith("HTTP/1.1 200")
 
 
 @pytest.mark.req("W9")
@@ -272,7 +273,9 @@ def test_a_request_that_tells_its_length_in_two_ways_is_refused(tmp_path: Path, 
 @pytest.mark.req("W9")
 def test_chunks_that_are_none_end_the_request(tmp_path: Path) -> None:
     with Gateway(reads_first=False) as gateway, GatewayBridge(gateway.url, KEY).open(tmp_path) as way:
-        said = raw(way, f"POST {MESSAGES} HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n")
+        said = raw(
+            way, f"POST {MESSAGES} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n"
+        )
         assert said.startswith("HTTP/1.1 400")
 
 
@@ -282,9 +285,9 @@ def test_what_follows_a_body_that_nobody_read_is_no_request(tmp_path: Path) -> N
 
     Head and requests have 128 and 64 bytes, so that wherever reading stops, a whole request would follow.
     """
-    inner = f"POST /v1/responses HTTP/1.1\r\nx: {'x' * 28}\r\n\r\n"
+    inner = f"POST /v1/responses HTTP/1.1\r\nhost: {'x' * 25}\r\n\r\n"
     body = inner * 10_000
-    start = f"POST {MESSAGES} HTTP/1.1\r\ncontent-length: {len(body)}\r\nx: "
+    start = f"POST {MESSAGES} HTTP/1.1\r\ncontent-length: {len(body)}\r\nhost: "
     head = f"{start}{'x' * (124 - len(start))}\r\n\r\n"
     assert (len(head), len(inner)) == (128, 64)
     with Gateway(reads_first=False) as gateway, GatewayBridge(gateway.url, KEY).open(tmp_path) as way:

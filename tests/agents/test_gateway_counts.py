@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from damascus.agents.gateway import GatewayBridge
 from damascus.domain.ports import Usage
+from damascus.gateway.bridge import GatewayBridge
 from tests.agents.bridged import KEY, MESSAGES, agent, bridged, note
 from tests.agents.upstream import Gateway, Talk, free_port
 from tests.waiting import eventually
@@ -116,7 +116,7 @@ def test_a_gateway_that_is_not_there_is_an_error_of_its_own(tmp_path: Path) -> N
 
 @pytest.mark.req("X5")
 def test_a_gateway_that_is_silent_for_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from damascus.agents import gateway_upstream
+    from damascus.gateway import upstream as gateway_upstream
 
     monkeypatch.setattr(gateway_upstream, "PATIENCE", httpx.Timeout(5.0, read=0.05))
     with Gateway(lambda talk: talk.gone() and None) as gateway, bridged(gateway, tmp_path) as (way, client):
@@ -258,7 +258,7 @@ def test_an_answer_that_can_not_be_read_passes_all_the_same(tmp_path: Path, data
 
 @pytest.mark.req("X5")
 def test_events_cut_anywhere_are_read_whole() -> None:
-    from damascus.agents.model_answers import AnswerReader
+    from damascus.gateway.model_answers import AnswerReader
 
     text = b'event: x\r\ndata: {"usage": {"input_tokens": 3, "output_tokens": 4}}\r\n\r\n'
     for size in range(1, len(text)):

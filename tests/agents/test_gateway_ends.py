@@ -13,8 +13,8 @@ from queue import Queue
 import httpx
 import pytest
 
-from damascus.agents.gateway import GatewayBridge, Way
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.gateway.bridge import GatewayBridge, WayOut
 from tests.agents.bridged import KEY, MESSAGES, agent, bridged
 from tests.agents.upstream import Gateway, Talk
 from tests.waiting import eventually
@@ -41,7 +41,7 @@ def test_the_end_of_the_step_ends_every_connection_on_both_sides(tmp_path: Path,
 
     failed: Queue[BaseException] = Queue()
 
-    def ask(way: Way) -> None:
+    def ask(way: WayOut) -> None:
         with agent(way) as client:
             try:
                 client.post(MESSAGES, json={})

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents import Setup, make_agent
+from damascus.agents import AgentSetup, make_agent
 from damascus.agents.binaries import find_codex, find_opencode
-from damascus.agents.gateway import GatewayBridge
 from damascus.domain.errors import DamascusError, UsageError
+from damascus.gateway.bridge import GatewayBridge
 from tests.headless_agents import CODEX, OPENCODE, Bench, Kind
 from tests.model_server import Fault, ModelServer
 
 KINDS = pytest.mark.parametrize("kind", [CODEX, OPENCODE], ids=["codex", "opencode"])
+
+
+SAYS_ITS_ENVIRONMENT = '[ "$1" = --version ] || env > env.txt'
 
 
 def a_program(path: Path, text: str) -> Path:
@@ -34,6 +37,17 @@ def test_an_exit_code_of_zero_is_not_trusted(tmp_path: Path, kind: Kind, prints:
         run = bench.run(server)
     assert (run.exit_code, run.ended, run.unavailable, run.report) == (1, "", "", None)
     assert "stack trace" not in prints or "a stack trace" in run.tail
+
+
+@pytest.mark.req("D5")
+@KINDS
+def test_it_gets_the_variables_of_its_checkout(tmp_path: Path, kind: Kind) -> None:
+    """Ports and caches of its own, and where a neighbour's commit lies: what every other agent gets."""
+    bench = Bench(tmp_path, kind, program=a_program(tmp_path / "bin/agent", SAYS_ITS_ENVIRONMENT))
+    with ModelServer() as server:
+        bench.run(server, checkout={"DAMASCUS_PORT": "4711", "HOME": "/elsewhere"})
+    found = (bench.workspace / "env.txt").read_text().splitlines()
+    assert "DAMASCUS_PORT=4711" in found and "HOME=/elsewhere" not in found
 
 
 @pytest.mark.req("D5")
@@ -61,7 +75,7 @@ def test_the_program_is_found_by_name_and_on_the_path(tmp_path: Path, find: obje
 @pytest.mark.req("D5")
 @pytest.mark.parametrize(("name", "install"), [("codex", "@openai/codex"), ("opencode", "opencode-ai")])
 def test_without_a_program_it_says_what_to_install(tmp_path: Path, name: str, install: str) -> None:
-    setup = Setup("", tmp_path, tmp_path, tmp_path, environ={"PATH": "/nonexistent"})
+    setup = AgentSetup("", tmp_path, tmp_path, tmp_path, environ={"PATH": "/nonexistent"})
     with pytest.raises(DamascusError, match=f"{name} is not installed.*npm install -g {install}"):
         make_agent(name, setup)
 
@@ -71,8 +85,10 @@ def test_without_a_program_it_says_what_to_install(tmp_path: Path, name: str, in
 def test_it_is_made_by_its_name_and_needs_a_gateway(tmp_path: Path, name: str) -> None:
     environ = {"PATH": str(a_program(tmp_path / f"bin/{name}", "").parent)}
     with pytest.raises(UsageError, match=f"{name} needs a model gateway"):
-        make_agent(name, Setup("", tmp_path, tmp_path, tmp_path, environ=environ))
-    setup = Setup("", tmp_path, tmp_path, tmp_path, environ=environ, bridge=lambda: GatewayBridge("http://127.0.0.1:9"))
+        make_agent(name, AgentSetup("", tmp_path, tmp_path, tmp_path, environ=environ))
+    setup = AgentSetup(
+        "", tmp_path, tmp_path, tmp_path, environ=environ, bridge=lambda: GatewayBridge("http://127.0.0.1:9")
+    )
     assert make_agent(name, setup).name == name
 
 

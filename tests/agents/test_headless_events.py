@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from damascus.agents.codex import CodexReader
-from damascus.agents.headless_session import Event, Provider, Reader
-from damascus.agents.opencode import OpencodeReader
+from damascus.agents.headless.codex import CodexReader
+from damascus.agents.headless.opencode import OpencodeReader
+from damascus.agents.headless.session import Event, EventReader, Provider
 from damascus.domain.ports import Denial
 from tests.claude_code import Recorder
 
 WORKSPACE = Path("/tmp/workspace")
 
 
-def names(reader: Reader, event: Event) -> list[str]:
+def names(reader: EventReader, event: Event) -> list[str]:
     return [sign for sign, _ in reader.take(event)]
 
 

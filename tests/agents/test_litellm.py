@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from damascus.agents.gateway import GatewayBridge, Way
 from damascus.domain.ports import Usage
+from damascus.gateway.bridge import GatewayBridge, WayOut
 from tests.agents.bridged import agent
 from tests.agents.litellm_gateway import UPSTREAM_KEY, Started, litellm
 from tests.model_server import CACHED_TOKENS, INPUT_TOKENS, OUTPUT_TOKENS, Fault, ModelServer, call, say
@@ -53,7 +53,7 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 
 
 @pytest.fixture
-def way(yard: Yard, tmp_path: Path) -> Iterator[Way]:
+def way(yard: Yard, tmp_path: Path) -> Iterator[WayOut]:
     """Found as a worker finds it: nothing is set, but a gateway of ours runs."""
     yard.faults.clear()
     with GatewayBridge.from_environment({}, "", yard.gateway.place.home).open(tmp_path) as opened:
@@ -64,7 +64,7 @@ def way(yard: Yard, tmp_path: Path) -> Iterator[Way]:
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("path", ASKS)
 @pytest.mark.parametrize("model", MODELS)
-def test_an_answer_passes_and_is_counted(yard: Yard, way: Way, model: str, path: str, stream: bool) -> None:
+def test_an_answer_passes_and_is_counted(yard: Yard, way: WayOut, model: str, path: str, stream: bool) -> None:
     with agent(way) as client:
         got = client.post(path, json={"model": model, "stream": stream, **ASKS[path]})
         assert got.status_code == 200, got.text
@@ -81,7 +81,7 @@ def test_an_answer_passes_and_is_counted(yard: Yard, way: Way, model: str, path:
 @pytest.mark.req("X5")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions"])
-def test_a_rate_limit_reaches_the_bridge_once_and_with_its_end(yard: Yard, way: Way, model: str, path: str) -> None:
+def test_a_rate_limit_reaches_the_bridge_once_and_with_its_end(yard: Yard, way: WayOut, model: str, path: str) -> None:
     before = len(yard.model.requests)
     yard.faults.append(Fault(status=429, headers={"retry-after": "42"}, message="slow down"))
     with agent(way) as client:
@@ -95,7 +95,7 @@ def test_a_rate_limit_reaches_the_bridge_once_and_with_its_end(yard: Yard, way: 
 
 
 @pytest.mark.req("X5")
-def test_after_failures_the_next_call_is_made(yard: Yard, way: Way) -> None:
+def test_after_failures_the_next_call_is_made(yard: Yard, way: WayOut) -> None:
     """LiteLLM would rest a model that failed, and answer 429 in its name."""
     yard.faults.extend([Fault(status=500)] * 4)
     ask = {"model": "minimax-m3", **ASKS["/v1/messages"]}
@@ -106,7 +106,7 @@ def test_after_failures_the_next_call_is_made(yard: Yard, way: Way) -> None:
 
 @pytest.mark.req("W9")
 @pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions"])
-def test_a_request_can_not_steer_the_gateway_elsewhere(yard: Yard, way: Way, path: str) -> None:
+def test_a_request_can_not_steer_the_gateway_elsewhere(yard: Yard, way: WayOut, path: str) -> None:
     with ModelServer() as elsewhere:
         there: dict[str, Any] = {"model": "openai/x", "api_base": f"{elsewhere.url}/v1", "api_key": "k"}
         tries: list[dict[str, Any]] = [
@@ -128,7 +128,7 @@ def test_a_request_can_not_steer_the_gateway_elsewhere(yard: Yard, way: Way, pat
 
 
 @pytest.mark.req("D5")
-def test_only_the_master_key_opens_the_gateway(yard: Yard, way: Way) -> None:
+def test_only_the_master_key_opens_the_gateway(yard: Yard, way: WayOut) -> None:
     ask = {"model": "minimax-m3", **ASKS["/v1/messages"]}
     before = len(yard.model.requests)
     with httpx.Client(base_url=yard.gateway.url, trust_env=False) as client:
@@ -138,7 +138,7 @@ def test_only_the_master_key_opens_the_gateway(yard: Yard, way: Way) -> None:
 
 
 @pytest.mark.req("W9")
-def test_the_gateways_own_administration_is_out_of_reach(way: Way) -> None:
+def test_the_gateways_own_administration_is_out_of_reach(way: WayOut) -> None:
     with agent(way) as client:
         for path in ("/key/generate", "/model/info", "/config/yaml", "/health", "/routes", "/v1/model/info", "/docs"):
             assert client.get(path).status_code == 403
@@ -161,5 +161,5 @@ def test_what_the_command_says_and_leaves(yard: Yard) -> None:
     assert found
     assert key not in Path(f"/proc/{found.pid}/cmdline").read_text()
     again = gateway.damascus("gateway", "--port", "4000")
-    assert (again.returncode, "runs already" in again.stderr) == (1, True)
+    assert (again.returncode, "is already running at" in again.stderr) == (1, True)
     assert os.environ.get("LITELLM_MASTER_KEY") is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents import Setup, make_agent
+from damascus.agents import AgentSetup, make_agent
 from damascus.agents.scripted import ScriptedAgent
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import Agent, AgentRun, Watch
@@ -86,7 +86,7 @@ def test_a_script_from_a_file(stage: Stage, name: str) -> None:
     text = json.dumps(tomllib.loads(TOML)) if name.endswith("json") else TOML
     (stage.folder / name).write_text(text)
     (stage.workspace / "old.py").touch()
-    agent = make_agent("scripted", Setup(name, stage.folder, stage.folder, stage.folder / "state"))
+    agent = make_agent("scripted", AgentSetup(name, stage.folder, stage.folder, stage.folder / "state"))
     assert stage.act(agent).exit_code == 75
     run = stage.act(agent)
     assert run.report and run.report.status == "done"

@@ -122,7 +122,7 @@ def _rescue(cli: Cli, folder: Path) -> None:
     taken_at = [one["taken_at"] for one in cli("rescue", "list", "--json").json["snapshots"]]
     assert taken_at == sorted(taken_at, reverse=True)
     unasked = cli("rescue", "restore", "S-1")
-    assert unasked.code == 2 and "lies in your repository. Say --yes" in unasked.error
+    assert unasked.code == 2 and "is inside your repository. Use --yes" in unasked.error
     assert not Path("S-1-rescued-1").exists()
     assert "what run 1 left, are in" in cli("rescue", "restore", "S-1", "--yes").out
     target = folder / "rescued"

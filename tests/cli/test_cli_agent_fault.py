@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import AgentRun, Usage
-from damascus.engine import agent_fault
+from damascus.engine.agent_step import agent_fault
 from tests.cli.conftest import Cli
 from tests.engine.metered import Metered, says, trouble, works
 from tests.engine.shell_stories import FILES, config, good, shell_story
@@ -50,7 +50,7 @@ def test_an_agent_command_that_can_not_be_started_is_asked_about_once(how: str, 
     assert "my-agent" in question and "No agent is sent" in question
     assert all(yard.item(name)["wait_kind"] == "agent" for name in NAMES) and charged_nothing(yard)
     assert sum(len(yard.events(name, "agent.started")) for name in NAMES) <= (2 if how == "exit 127" else 0)
-    for words in (("why", "two"), ("inbox",), ("show", "two"), ("logs", "two")):
+    for words in (("why", "two"), ("inbox",), ("show", "two"), ("logs", "two"), ("status",)):
         assert "my-agent" in " ".join(cli(*words).out.split()), words
 
     program.write_text(an_agent(yard))
@@ -131,7 +131,7 @@ def test_the_ping_can_be_turned_off(yard: Yard) -> None:
 
 @pytest.mark.req("T1")
 def test_a_dead_port_a_wrong_key_and_an_unknown_model_are_told_apart() -> None:
-    from damascus.agents.gateway import GatewayBridge
+    from damascus.gateway.bridge import GatewayBridge
 
     with ModelServer() as server:
         bridge = GatewayBridge(server.url, "sk-dummy-0123456789")

@@ -3,17 +3,20 @@
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import typer
 
-from damascus.cli import main as boundary
+from damascus.cli import verbs
+from damascus.cli.main import app
 from damascus.cli.say import error_text
 from tests import databases
 from tests.cli.conftest import Cli, everything, spec_file
 from tests.yard import Yard
 
-HEAVY = ("psycopg", "pydantic", "rich", "yaml", "asyncio")
+HEAVY = ("psycopg", "pydantic", "rich", "yaml", "asyncio", "structlog")
 
 
 def script(*words: str, cwd: Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,11 +39,40 @@ def test_help_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", [name for name, _, _ in boundary.VERBS])
+@pytest.mark.parametrize("verb", [name for name, verb in verbs.VERBS.items() if verb.function])
 def test_every_verb_has_help_with_an_example(verb: str, command: Cli) -> None:
     ran = command(verb, "--help")
     assert ran.code == 0
     assert f"Example:  damascus {verb}" in ran.out
+
+
+@pytest.mark.parametrize("verb", [name for name, verb in verbs.VERBS.items() if not verb.function])
+def test_no_line_of_a_family_is_cut(verb: str, command: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "..." not in command(verb, "--help").out.partition("Commands:")[2]
+
+
+def test_the_list_of_verbs_says_what_each_verb_says() -> None:
+    """--help reads a table and imports no verb: the table is true."""
+    root = typer.main.get_command(app)
+    context = root.make_context("damascus", [], resilient_parsing=True)
+    made = {name: root.get_command(context, name) for name in root.list_commands(context)}  # type: ignore[attr-defined]
+    assert {name: one.get_short_help_str(200) for name, one in made.items()} == {
+        n: v.short for n, v in verbs.VERBS.items()
+    }
+    for name, verb in verbs.VERBS.items():
+        module = import_module(f"damascus.cli.{verb.module}")
+        assert callable(getattr(module, verb.function)) if verb.function else module.app.registered_commands, name
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def test_listing_the_verbs_imports_none_of_them(words: list[str]) -> None:
+    code = (
+        f"import sys; from damascus.cli.main import main; main({words!r}); "
+        "print(sorted({m.split('.')[1] for m in sys.modules if m.startswith('damascus.')}), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stderr.strip() == "['cli', 'domain', 'telling']"
 
 
 def test_completion_stays_on(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """doctor approves only what can work, alarms only where something is wrong, and shows why main is red."""
 
 import itertools
+import os
 import sys
 from pathlib import Path
 
@@ -78,6 +79,34 @@ def test_a_missing_package_hints_at_the_set_up(line: str, setup: str, yard: Yard
     assert state == "fail" and line in says and "[workspace] setup" in says and setup in says
 
 
+NPM = "> @fastify/error@4.2.1 test\n> c8 node --test\n\nsh: 1: c8: not found\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said", "first", "setup"),
+    [
+        ({"package.json": "{}"}, NPM, "First error: sh: 1: c8: not found.", 'setup = "npm install"'),
+        ({"package.json": "{}", "package-lock.json": "{}"}, NPM, "First error: sh: 1: c8: not found.", '"npm ci"'),
+        ({"pyproject.toml": ""}, "No module named 'a'\n", "No module named 'a'.", "pip install -e . pytest"),
+        ({"pyproject.toml": "", "requirements.txt": ""}, "No module named 'a'\n", "'a'.", "-r requirements.txt"),
+    ],
+)
+def test_the_hint_names_what_the_repository_has(
+    files: dict[str, str], said: str, first: str, setup: str, yard: Yard, cli: Cli
+) -> None:
+    code = 127 if said is NPM else 1
+    settings = CONFIG.replace('"none"', f"'cat say.txt; exit {code}'")
+    yard.commit({"say.txt": said, "damascus.toml": settings, **files}, "s")
+    says = checks(cli, "--test")[1]["tests"][1]
+    assert first in says and setup in says
+
+
+def test_settings_that_can_not_be_read_fail_once(yard: Yard, cli: Cli) -> None:
+    yard.commit({"damascus.toml": "[limits\n"}, "settings")
+    told = " ".join(cli("doctor").out.split())
+    assert told.count("is not valid TOML") == 1 and "docs/config.md" in told
+
+
 def test_the_set_up_is_run_too(yard: Yard, cli: Cli) -> None:
     yard.commit({"damascus.toml": CONFIG + '[workspace]\nsetup = "echo no such mirror >&2; exit 4"\n'}, "settings")
     code, found = checks(cli, "--test")
@@ -126,3 +155,19 @@ def test_a_python_of_our_own_is_noted_where_tests_would_use_it(
     assert found["python"][0] == "warn" and "Damascus' own" in found["python"][1]
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     assert "python" not in checks(command)[1]
+
+
+@pytest.mark.req("F5.1")
+def test_the_tools_of_full_mutation_are_named_with_the_command_that_installs_them(
+    yard: Yard, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert "mutation" not in checks(cli)[1]
+    yard.commit({"damascus.toml": CONFIG.replace('"off"', '"full"')}, "full")
+    said = checks(cli)[1]["mutation"]
+    assert said[0] == "warn" and "Install it: pip install mutmut==3.8.0" in said[1]
+    tool = tmp_path / "tools" / "mutmut"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    assert checks(cli)[1]["mutation"] == ("ok", f"mutmut makes the mutants of python: {tool}")

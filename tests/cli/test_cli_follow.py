@@ -87,7 +87,7 @@ def test_one_story_is_followed_alone_in_words_for_people(yard: Yard, follower: F
 @pytest.mark.req("X11")
 def test_a_number_without_follow_is_refused(cli: Cli) -> None:
     ran = cli("events", "--after", "3")
-    assert ran.code == 2 and "Say it with --follow" in ran.error
+    assert ran.code == 2 and "--after goes with --follow" in ran.error
 
 
 @pytest.mark.req("X11")

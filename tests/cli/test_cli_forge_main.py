@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.cli.conftest import Cli
 from tests.scenarios.on_gitea import GiteaYard
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from damascus.agents.gateway import GatewayBridge
-from damascus.agents.litellm_place import Place, Running
+from damascus.gateway.bridge import GatewayBridge
+from damascus.gateway.litellm.place import GatewayPlace, Running
 from damascus.system import procfs
 from damascus.system.installing import install
 from tests.agents.upstream import free_port
@@ -45,7 +45,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
     monkeypatch.chdir(tmp_path)
     yield tmp_path / "home"
-    if found := Place(tmp_path / "home").running():
+    if found := GatewayPlace(tmp_path / "home").running():
         os.killpg(found.pid, signal.SIGKILL)
 
 
@@ -153,7 +153,7 @@ def test_detached_it_is_found_by_the_bridge_and_stopped_by_name(home: Path, comm
     port = str(free_port())
     ran = command("gateway", "--upstream", "http://127.0.0.1:8000", "--port", port, "--detach")
     assert ran.code == 0, ran.err
-    url, place = f"http://127.0.0.1:{port}", Place(home)
+    url, place = f"http://127.0.0.1:{port}", GatewayPlace(home)
     assert f"The gateway answers at {url} with minimax-m3, ready in" in ran.out
     assert f'export ANTHROPIC_AUTH_TOKEN="$(cat {place.key_file})"   # {place.key()[:6]}…' in ran.out
     assert place.key() not in ran.out
@@ -161,7 +161,7 @@ def test_detached_it_is_found_by_the_bridge_and_stopped_by_name(home: Path, comm
     assert (told["running"], told["url"]) == (True, url)
     assert GatewayBridge.from_environment({}, "", home).url == url
     again = command("gateway", "--port", port)
-    assert (again.code, f"a gateway runs already at {url}" in again.error) == (1, True)
+    assert (again.code, f"a gateway is already running at {url}" in again.error) == (1, True)
     assert command("gateway", "stop").out == "The gateway is stopped.\n"
     assert not Running(told["pid"], procfs.start_time(told["pid"]), "", url).alive
     assert procfs.process(told["pid"]) is None
@@ -173,7 +173,7 @@ def test_detached_it_is_found_by_the_bridge_and_stopped_by_name(home: Path, comm
 @pytest.mark.req("D5")
 def test_the_stored_key_goes_to_our_own_gateway_only(home: Path, command: Cli) -> None:
     command("gateway", "--upstream", "http://127.0.0.1:8000", "--port", str(free_port()), "--detach")
-    place = Place(home)
+    place = GatewayPlace(home)
     mine = GatewayBridge.from_environment({"ANTHROPIC_API_KEY": "sk-another"}, "", home)
     other = GatewayBridge.from_environment({"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, "", home)
     assert (mine._gateway.key, mine._gateway.bearer) == (place.key(), True)
@@ -192,7 +192,7 @@ def test_it_is_started_with_an_allow_list_of_the_environment(
     assert command("gateway", *UPSTREAM, "--port", port, "--detach").code == 0
     seen = json.loads((home / "gateway" / "seen.json").read_text())
     environ = seen["environ"]
-    assert (environ["EXAMPLE_KEY"], environ["LITELLM_MASTER_KEY"]) == ("sk-example-4711", Place(home).key())
+    assert (environ["EXAMPLE_KEY"], environ["LITELLM_MASTER_KEY"]) == ("sk-example-4711", GatewayPlace(home).key())
     assert {name for name in environ if name.startswith(("AWS", "DAMASCUS"))} == set()
     assert environ["LITELLM_MODE"] == "PRODUCTION"
     assert seen["argv"][1:] == [
@@ -215,13 +215,13 @@ def test_in_the_foreground_a_signal_ends_it(home: Path, number: signal.Signals) 
             line = started.stdout.readline()
             assert line, started.stderr and started.stderr.read()
             said += line
-        found = Place(home).running()
+        found = GatewayPlace(home).running()
         assert found
         started.send_signal(number)
         rest, err = started.communicate(timeout=30)
     assert (started.returncode, rest, err) == (0, "The gateway is stopped.\n", "")
     assert not found.alive
-    assert Place(home).running() is None
+    assert GatewayPlace(home).running() is None
 
 
 @pytest.mark.req("D5")
@@ -230,8 +230,8 @@ def test_a_start_that_fails_shows_why_and_leaves_nothing(home: Path, command: Cl
     (home / "broken").touch()
     ran = command("gateway", "--upstream", "http://127.0.0.1:8000", "--port", str(free_port()))
     assert ran.code == 1
-    assert "LiteLLM ended with exit code 1: the config has a hole (log: " in ran.error
-    assert Place(home).running() is None
+    assert "LiteLLM exited with code 1: the config has a hole (log: " in ran.error
+    assert GatewayPlace(home).running() is None
 
 
 @pytest.mark.req("D5")
@@ -239,12 +239,12 @@ def test_a_gateway_that_ends_by_itself_is_told(home: Path) -> None:
     program = Path(sys.executable).parent / "damascus"
     words = [program, "gateway", "--upstream", "http://127.0.0.1:8000", "--port", str(free_port())]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
-        found = eventually(Place(home).running, what="the gateway")
+        found = eventually(GatewayPlace(home).running, what="the gateway")
         eventually((home / "gateway" / "seen.json").exists, what="its start")
         os.kill(found.pid, signal.SIGKILL)
         _, err = started.communicate(timeout=30)
     assert started.returncode == 1
-    assert "LiteLLM ended with exit code -9" in err
+    assert "LiteLLM exited with code -9" in err
 
 
 @pytest.mark.req("D5")
@@ -260,7 +260,7 @@ def test_a_taken_port_is_said_before_anything_starts(home: Path, command: Cli) -
 
 @pytest.mark.req("D5")
 def test_another_process_with_an_old_pid_is_not_ours(home: Path) -> None:
-    place = Place(home)
+    place = GatewayPlace(home)
     place.make()
     place.note(Running(os.getpid(), procfs.start_time(os.getpid()) - 1, Running.of(os.getpid(), "").boot, "http://x"))
     assert place.running() is None

@@ -120,4 +120,4 @@ def test_nobody_is_followed_where_no_agent_can_come(yard: Yard, cli: Cli) -> Non
     yard.add(story("S-1"))
     states.landed(yard, "S-1")
     ran = cli("logs", "S-1", "--follow")
-    assert ran.code == 1 and "no agent works on S-1: it is done" in ran.error
+    assert ran.code == 1 and "no agent is working on S-1: it is done" in ran.error

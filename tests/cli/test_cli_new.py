@@ -18,6 +18,18 @@ def test_a_sentence_becomes_a_spec_that_add_takes(cli: Cli, yard: Yard) -> None:
     assert cli("add", "specs/S-1.md").code == 0
 
 
+def test_what_was_left_to_say_is_warned_of(cli: Cli, yard: Yard) -> None:
+    cli("new", "slugify keeps digits")
+    for words in (("add", "--check"), ("add",)):
+        told = " ".join(cli(*words, "specs/S-1.md").err.split())
+        assert "warning: specs/S-1.md: FILL IN still stands in lines 5, 13, 18" in told
+    file = yard.repo / "specs/S-2.md"
+    cli("new", "trim it")
+    kept = [line for line in file.read_text().splitlines() if "FILL IN" not in line]
+    file.write_text("\n".join([*kept, "", "The words FILL IN: may stand in a sentence."]))
+    assert "FILL IN" not in cli("add", "specs/S-2.md").err
+
+
 def test_the_next_free_id_is_above_the_queue_and_the_specs(cli: Cli, yard: Yard) -> None:
     cli("add", spec_file(yard, "T-7"))
     assert "specs/T-8.md" in cli("new", "one").out

@@ -5,7 +5,7 @@ import pytest
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.tokens import count
 from damascus.domain.verdict import Verdict
-from damascus.engine.briefs import words
+from damascus.engine.agent_step.briefs import words
 from tests.cli.conftest import Cli
 from tests.cli.states import claim, landed, rejected
 from tests.yard import HONEST, Yard, story

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from damascus.cli import run
+from damascus.cli import working
 from damascus.cli.live import Progress
-from damascus.cli.status import look
 from damascus.engine import guards
+from damascus.people.overview import look
 from damascus.store.settle import write_record
 from damascus.system.hostid import WorkerLock, new_worker_id
 from tests.cli import states
@@ -91,9 +91,9 @@ def test_a_note_is_printed_once_per_change_of_state(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [0.0]
-    monkeypatch.setattr(run.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(working.time, "monotonic", lambda: clock[0])
     worker: Any = SimpleNamespace(paused=None)
-    tick = run._throttled(lambda: None, worker)
+    tick = working._throttled(lambda: None, worker)
 
     def notes() -> int:
         return capsys.readouterr().err.count("note: ")
@@ -108,7 +108,7 @@ def test_a_note_is_printed_once_per_change_of_state(
     assert notes() == 1
     worker.paused = None
     tick()
-    clock[0] += 2 * run.OVER
+    clock[0] += 2 * working.OVER
     tick()
     worker.paused = guards.load_guard(1.0, 9.0, 2)
     tick()

@@ -154,8 +154,8 @@ def test_init_asks_for_the_way_to_a_model_at_a_terminal(fresh: Path) -> None:
 
 
 def test_a_key_of_anthropics_own_may_go_to_anthropic_and_nowhere_else() -> None:
-    from damascus.agents.gateway import GatewayBridge
     from damascus.domain.errors import DamascusError
+    from damascus.gateway.bridge import GatewayBridge
 
     key, url = {"ANTHROPIC_API_KEY": "sk-dummy"}, "https://api.anthropic.com"
     assert GatewayBridge.from_environment(key, url).url == url
@@ -280,7 +280,7 @@ def test_db_starts_shows_and_stops_the_embedded_server(
     assert command("db", "status", "--json").json["running"] is False
     try:
         assert "is made and started" in command("db", "start").out
-        assert "runs already" in command("db", "start").out
+        assert "is already running" in command("db", "start").out
         assert command("db", "status", "--json").json["running"] is True
         assert "PostgreSQL" in command("db", "status").out
         program = Path(sys.executable).parent / "damascus"

@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from damascus.cli.live import Progress
-from damascus.cli.status import look
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.verdict import Verdict
+from damascus.people.overview import look
 from tests.cli import states
 from tests.cli.conftest import Cli
 from tests.yard import Yard, story

@@ -8,8 +8,9 @@ from rich.console import Console
 
 from damascus.cli.live import Progress
 from damascus.cli.say import width_of
-from damascus.cli.status import look
-from damascus.cli.words import whole_words
+from damascus.cli.tables import table
+from damascus.people.overview import look
+from damascus.telling.phrases import whole_words
 from tests.cli import states
 from tests.cli.conftest import Cli
 from tests.cli.test_cli_status import a_busy_project
@@ -82,3 +83,33 @@ def test_words_are_cut_between_words() -> None:
     assert whole_words("one two three", 8) == "one two…"
     assert whole_words("one two, three", 10) == "one two…"
     assert whole_words("onetwothree", 5) == "onet…"
+
+
+@pytest.mark.parametrize("width", (40, *WIDTHS))
+def test_a_table_cuts_only_what_may_give_way(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = table(
+        ("story", "what it is", "commit"), [("TASK-CHECKOUT-001", LONG, "9b1c0de"), ("S-2", "日本語", "–")], (1,)
+    )
+    assert all(width_of(line) <= width - 2 for line in lines), lines
+    assert lines[1].startswith("TASK-CHECKOUT-001  a title") and lines[1].endswith("…  9b1c0de")
+    assert lines[0].index("commit") == lines[1].index("9b1c0de") == lines[2].index("–") + 3, "cells, not characters"
+
+
+def test_an_id_is_never_cut_for_a_narrow_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert table(("story", "n"), [("S-" + "1" * 50, "7")], lead=0)[1] == f"S-{'1' * 50}  7"
+
+
+@pytest.mark.req("X3")
+def test_the_title_of_a_run_breaks_between_its_parts(yard: Yard) -> None:
+    title = "calc · 2 slots · command agent, confined by bubblewrap · local forge"
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=60, height=30, color_system=None)
+    with Progress(lambda: look(yard.app, yard.project), console=console, title=title):
+        pass
+    assert screen.getvalue().startswith("calc · 2 slots · command agent, confined by bubblewrap\n  local forge\n")
+    pipe = Console(file=(lines := io.StringIO()), width=60)
+    with Progress(lambda: look(yard.app, yard.project), console=pipe, title=title):
+        pass
+    assert lines.getvalue() == f"{title}\n"

@@ -56,7 +56,7 @@ def test_a_write_is_staged_shown_and_applied_by_hand(yard: Yard, cli: Cli, tmp_p
     [entry] = read(yard.project.folder / "by-hand")
     assert (entry.path, entry.verdict, entry.approved) == ("calc.py", "applied", "person")
     again = cli("write", "apply", "1")
-    assert again.code == 1 and "applied already" in again.error
+    assert again.code == 1 and "already applied" in again.error
     assert cli("write", "list").out.startswith("No write waits")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from damascus.cli.forge_trial import SCOPES
 from damascus.domain.check import Check
 from damascus.domain.config import parse_config
-from damascus.forges import doctor
+from damascus.forges import doctor_questions
 from damascus.forges.doctor import examine
-from damascus.forges.gitea_server import GiteaServer
+from damascus.people.forge_trial import SCOPES
+from damascus.trial_forge.server import GiteaServer
 from tests.agents.upstream import free_port
 from tests.cli.conftest import Cli
 from tests.forges.recorded_github import TOKEN, recorded
@@ -214,7 +214,7 @@ def hooked(case: Case) -> Iterator[Case]:
 @pytest.mark.req("D8")
 def test_a_webhook_is_tried_by_a_delivery_and_its_signature(hooked: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     assert hooked.checks()["webhook"].says.endswith("its signature is valid")
-    monkeypatch.setattr(doctor, "DELIVERY_LIMIT", 2.0)
+    monkeypatch.setattr(doctor_questions, "DELIVERY_LIMIT", 2.0)
     wrong = replace(hooked, environ={"DAMASCUS_WEBHOOK_SECRET": "another"}).fails()["webhook"]
     assert "Compare the webhook's secret with DAMASCUS_WEBHOOK_SECRET" in wrong
     assert "holds no secret" in replace(hooked, environ={}).fails()["webhook"]

@@ -2,8 +2,8 @@
 
 import yaml
 
-from damascus.cli.forge_files import Ci, workflow_text
 from damascus.forges.workflows import read_workflows
+from damascus.people.forge_files import Ci, workflow_text
 
 
 def steps(ci: Ci, job: str) -> list[tuple[str, str]]:

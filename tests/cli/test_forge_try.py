@@ -15,8 +15,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from damascus.cli.forge_trial import Place, repository_name
-from damascus.forges.gitea_server import GiteaServer
+from damascus.people.forge_trial import Place, repository_name
+from damascus.trial_forge.server import GiteaServer
 from tests import databases
 from tests.cli.conftest import Cli
 from tests.real_forge import BUILT

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from damascus.domain.graph import MainState
 from damascus.store import graph, leases, people
 from damascus.store.graph import Judgement
 from tests.cli.conftest import Cli, Ran
@@ -52,7 +53,7 @@ def claim(three: Estate, count: int = 5) -> list[str]:
     return [str(item.story_id) for item in leases.claim(three.db, project.id, WORKER, count, LEASE)]
 
 
-def judged(three: Estate, name: str, state: graph.State) -> None:
+def judged(three: Estate, name: str, state: MainState) -> None:
     row = three.project(name).row
     graph.judge(three.db, row.id, Judgement(row.repo_id, three.main(name), {}, state, "test failure"))
 
@@ -124,15 +125,15 @@ def test_why_of_each_wait_of_the_graph(three: Estate, at: Cli) -> None:
     judged(three, "core", "red")
     claim(three)
     told = " ".join(at("shop", "why", "B-1").out.split())
-    assert f"main of core, which shop needs, is red at {three.main('core')[:7]}" in told
-    assert "Who broke core must repair it: damascus inbox" in told
+    assert f"main of core, which shop needs, has been red at {three.main('core')[:7]}" in told
+    assert "Whoever broke core must repair it: damascus inbox" in told
     assert "waits until a repository that it needs is green" in at("shop", "status").out
     judged(three, "core", "pending")
     judged(three, "core", "green")
     three.commit("core", {"more": "x"}, "moved")
     graph.saw_main(three.db, three.project("core").row.repo_id, three.main("core"))
     claim(three)
-    assert "waits until CI has told of core's main, which shop needs" in " ".join(at("core", "why", "B-1").out.split())
+    assert "waits until CI has judged core's main, which shop needs" in " ".join(at("core", "why", "B-1").out.split())
 
 
 @pytest.mark.req("X3")
@@ -146,7 +147,7 @@ def test_why_of_a_full_repository_and_of_a_hold_in_the_chain(three: Estate, at: 
     assert "waits for a place in its repository" in at("web", "status").out
     assert at("core", "hold", "--repo", "core", "a", "key", "was", "pushed").code == 0
     told = " ".join(at("web", "why", "C-1").out.split())
-    assert "C-1 waits: core, a repository of its chain, is held" in told and "damascus release core" in told
+    assert "C-1 waits: core, a repository of its chain, has been held" in told and "damascus release core" in told
     assert "core goes on." in at("web", "release", "core").out
     assert "was not held" in at("web", "release", "core").out
     assert "has no repository 'nobody'" in at("web", "release", "nobody").error

@@ -99,7 +99,7 @@ def test_names_are_taken_once_and_stories_are_not_taken_along(two: Estate, at: A
     two.app.init_project(two.path("own"))
     two.add("own", story("S-9"))
     assert "own is a project of its own, with 1 stories" in at("own", "init", "--joins", "../core").error
-    assert "is this very repository" in at("core", "init", "--joins", ".").error
+    assert "is this repository itself" in at("core", "init", "--joins", ".").error
 
 
 def test_a_project_without_stories_can_still_join(two: Estate, at: At) -> None:

@@ -49,7 +49,7 @@ def test_a_stale_entry_is_one_sentence(yard: Yard, unset: Cli) -> None:
     shutil.rmtree(yard.folder / "home")
     ran = unset("status")
     assert ran.code == 1
-    assert f"the data folder of {yard.repo} is {yard.folder / 'home'}, which is not there." in ran.error
+    assert f"the data folder of {yard.repo} is {yard.folder / 'home'}, which does not exist." in ran.error
     assert "Set DAMASCUS_HOME to where it is" in ran.error and "--remove-section damascus" in ran.error
 
 

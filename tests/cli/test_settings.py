@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from damascus import settings
+from damascus import settings_on_main
 from damascus.git.repository import Repository
-from damascus.settings import SEEN, Settings, glance, read_settings
+from damascus.settings import SEEN, Settings, glance
+from damascus.settings_on_main import read_settings
 from tests.cli.conftest import Cli
 from tests.yard import CONFIG, Yard
 
@@ -111,7 +112,7 @@ def test_what_changes_while_it_is_read_is_not_kept(main: str, yard: Yard, monkey
         return found
 
     with monkeypatch.context() as meanwhile:
-        meanwhile.setattr(settings, "read_settings", moves)
+        meanwhile.setattr(settings_on_main, "read_settings", moves)
         glance(yard.project.repository, yard.folder / "home", yard.environ)
     assert not list((yard.folder / "home" / SEEN).iterdir())
     glance(yard.project.repository, yard.folder / "home", yard.environ)

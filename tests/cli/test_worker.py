@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.cli.conftest import Cli
 from tests.crash.field import AGENT, shell_story
 from tests.real_forge import WORKFLOW, Planted, plant
@@ -29,7 +29,7 @@ def test_the_embedded_database_is_refused(command: Cli, monkeypatch: pytest.Monk
     monkeypatch.setenv("DAMASCUS_HOME", str(tmp_path))
     ran = command("worker")
     assert ran.code == 2
-    assert "needs a database that every host reaches. Set DAMASCUS_DATABASE_URL" in ran.error
+    assert "needs a database that every host can reach. Set DAMASCUS_DATABASE_URL" in ran.error
     assert not (tmp_path / "postgres").exists(), "nothing was started for it"
 
 
@@ -37,7 +37,7 @@ def test_the_embedded_database_is_refused(command: Cli, monkeypatch: pytest.Monk
 def test_the_local_forge_is_refused(cli: Cli) -> None:
     ran = cli("worker")
     assert ran.code == 2
-    assert "no project of this database lives on a forge that every host reaches. Set [forge] kind and url" in ran.error
+    assert "no project in this database is on a forge that every host can reach. Set [forge] kind and url" in ran.error
 
 
 @pytest.mark.req("X11")

@@ -6,9 +6,13 @@ from damascus.domain.ports import Candidate, Gate, GateResult
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Verdict
 from tests.gates.judging import CODE, TEST, Judging, archive, leftovers
+from tests.gates.shop_api import written
 
 HELD_OUT = "from src import add\n\ndef test_req_001():\n    assert add(2, 2) == 4\n"
-CONFIG = '[gates.commands]\nlint = "grep -q def src.py"\n'
+CONTRACTS = '[contracts]\nopenapi = ["api/*.json"]\n'
+CONFIG = f'[gates.commands]\nlint = "grep -q def src.py"\n{CONTRACTS}'
+SCOPE = ("src.py", "tests/")
+API = {"api/shop.json": written()}
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Candidates:
 
 def honest(judging: Judging) -> Candidate:
     """A candidate that every gate must let through."""
-    return _with_red(judging, judging.candidate(CODE | TEST, config=CONFIG, **_spec()))
+    return _with_red(judging, judging.candidate(CODE | TEST | API, config=CONFIG, scope=(*SCOPE, "api/"), **_spec()))
 
 
 def lying(judging: Judging) -> Candidate:
@@ -30,8 +34,9 @@ def lying(judging: Judging) -> Candidate:
         "pytest.ini": "[pytest]\npython_files = never_*.py\n",
         "conftest.py": "collect_ignore = ['tests']\n",
         "tests/test_old.py": None,
+        "api/shop.json": written(lambda api: api.pop("info")),
     }
-    config = '[gates.commands]\nlint = "grep -q add src.py"\n'
+    config = f'[gates.commands]\nlint = "grep -q add src.py"\n{CONTRACTS}'
     return _with_red(judging, judging.candidate(files, config=config, **_spec()))
 
 
@@ -41,7 +46,8 @@ def hollow(judging: Judging) -> Candidate:
         "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n"
         "    told = yield\n    told.get_result().outcome = 'passed'\n"
     )
-    files = CODE | TEST | {"conftest.py": always}
+    unused = "".join(f"    b = a + {number}\n" for number in range(9))
+    files = {"src.py": f"{CODE['src.py']}\n\ndef unused(a):\n{unused}    return b\n"} | TEST | {"conftest.py": always}
     return _with_red(judging, judging.candidate(files, config=CONFIG, **_spec()))
 
 

@@ -13,14 +13,14 @@ from damascus.domain.config import ForgeConfig
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha, sha
 from damascus.domain.ports import CiRun, Forge, Job, Push, WantedJobs
-from damascus.engine.patience import patient
-from damascus.forges import Setup, make_forge
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.local import LocalForge
-from damascus.gates.evidence import CleanRunner
+from damascus.engine.retried_forge import RetriedForge
+from damascus.evidence.runner import CleanRunner
+from damascus.forges import ForgeSetup, make_forge
+from damascus.forges.local.forge import LocalForge
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.remote import Remote
 from damascus.git.repository import Repository
+from damascus.trial_forge.server import GiteaServer
 from tests.real_forge import plant
 from tests.user_repository import UserRepository, candidate, counted_git
 from tests.waiting import eventually
@@ -45,7 +45,9 @@ class LocalWorld(ForgeWorld):
         mirror = Mirror.open(self.mirror.path, str(self.user.top))
         runner = CleanRunner(mirror, self.logs / "checkouts")
         repository = Repository.discover(self.user.top)
-        return make_forge("local", Setup(mirror, repository, "main", runner, "my calc", ForgeConfig.model_validate({})))
+        return make_forge(
+            "local", ForgeSetup(mirror, repository, "main", runner, "my calc", ForgeConfig.model_validate({}))
+        )
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
         return candidate(self.mirror, base or self.forge.main_tip(), dict(files))
@@ -213,11 +215,11 @@ class GiteaWorld(ForgeWorld):
         environ = {"DAMASCUS_FORGE_TOKEN": self.server.token}
         runner = CleanRunner(mirror, mirror.path.parent / "checkouts")
         repository = Repository.discover(self.planted.folder)
-        return make_forge("gitea", Setup(mirror, repository, "main", runner, "calc", config, environ))
+        return make_forge("gitea", ForgeSetup(mirror, repository, "main", runner, "calc", config, environ))
 
     def another_worker(self) -> Forge:
         """As the engine has it: a loaded Gitea on sqlite answers 500 now and then."""
-        return patient(self._forge(Mirror.open(self.mirror.path, self.planted.url)), CallRetry(5, 0.1, 1.0))
+        return RetriedForge(self._forge(Mirror.open(self.mirror.path, self.planted.url)), CallRetry(5, 0.1, 1.0))
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
         return candidate(self.mirror, base or self.forge.main_tip(), dict(files))

@@ -4,12 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from damascus.gates import AFTER_REBASE, BEFORE_REBASE, BESIDE, GateSet, gates
+from damascus.domain.ports import GateLane, GateName
+from damascus.gates import GateSet, gates
 from damascus.scanning.scanner import Scanner
 from tests.contracts.gate_contract import Candidates, GateContract, hollow, honest, lying
 from tests.gates.judging import Judging
 
-NAMES = [*BEFORE_REBASE, *AFTER_REBASE, *BESIDE]
+NAMES = list(GateName)
+ORDER = {
+    "before": ["scope", "secrets", "weakened_tests", "knows_tests", "red"],
+    "after": ["tests", "requirements", "suite", "old_tests", "commands", "contracts", "acceptance"],
+    "beside": ["canary", "mutation", "coverage"],
+}
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +50,22 @@ def contract(
 ) -> GateContract:
     """Those that stand beside are asked only once the tests are green."""
     found = {gate.name: gate for gate in (*gate_set.before, *gate_set.after, *gate_set.beside)}
-    return GateContract(found[request.param], judging, green_candidates if request.param in BESIDE else candidates)
+    late = request.param.lane is GateLane.BESIDE
+    return GateContract(found[request.param], judging, green_candidates if late else candidates)
 
 
 def test_the_order(gate_set: GateSet) -> None:
-    assert tuple(gate.name for gate in gate_set.before) == BEFORE_REBASE
-    assert tuple(gate.name for gate in gate_set.after) == AFTER_REBASE
-    assert tuple(gate.name for gate in gate_set.beside) == BESIDE
+    lanes = {"before": gate_set.before, "after": gate_set.after, "beside": gate_set.beside}
+    assert {lane: [gate.name for gate in found] for lane, found in lanes.items()} == ORDER
 
 
-@pytest.mark.req("D6", "D7", "X1", "A10")
+@pytest.mark.req("D6", "D7", "X1", "A5", "A10")
 @pytest.mark.parametrize("contract", NAMES, indirect=True)
 def test_lets_the_honest_through(contract: GateContract) -> None:
     contract.lets_the_honest_through()
 
 
-@pytest.mark.req("D6", "D7", "X1", "A10")
+@pytest.mark.req("D6", "D7", "X1", "A5", "A10")
 @pytest.mark.parametrize("contract", NAMES, indirect=True)
 def test_stops_the_lying(contract: GateContract) -> None:
     contract.stops_the_lying()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.store.embedded import EmbeddedServer
-from damascus.store.pgprocess import servers_in
+from damascus.store.embedded.database import EmbeddedServer
+from damascus.store.embedded.process import servers_in
 from tests.crash.field import WAITING, Field, WorkerProcess
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.waiting import eventually

@@ -2,11 +2,13 @@
 the forge. What was half done is done again or found, never twice."""
 
 import random
+from typing import Any
 
 import pytest
 
 from damascus.domain.verdict import Phase
-from damascus.engine.lifecycle import STEPS, StepInfo
+from damascus.engine.lifecycle import STEPS
+from damascus.engine.step import Step
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
@@ -31,19 +33,19 @@ SEEDS = range(12)
 
 
 @pytest.mark.req("D20")
-@pytest.mark.parametrize(("step", "share"), CASES, ids=[f"{s.step}-{share:.0%}" for s, share in CASES])
-def test_killed_inside_a_step(field: Field, calls_in_steps: dict[str, int], step: StepInfo, share: float) -> None:
+@pytest.mark.parametrize(("step", "share"), CASES, ids=[f"{s.name}-{share:.0%}" for s, share in CASES])
+def test_killed_inside_a_step(field: Field, calls_in_steps: dict[str, int], step: Step[Any], share: float) -> None:
     rough = step.phase == Phase.SPEC
     field.add("S-1", rough=rough)
-    middle = max(1, int(calls_in_steps[step.step] * share))
+    middle = max(1, int(calls_in_steps[step.name] * share))
 
-    dead = field.killed(Act(f"call:{step.step}:{middle}"))
-    assert dead.moments("kill") == [f"call:{step.step}:{middle} 1"]
+    dead = field.killed(Act(f"call:{step.name}:{middle}"))
+    assert dead.moments("kill") == [f"call:{step.name}:{middle} 1"]
     field.finish()
 
     check_landed_once(field, "S-1", rough=rough)
     check_invariants(field)
-    check_agent_runs(field, may_repeat="implement" if step.step == "implement" else None)
+    check_agent_runs(field, may_repeat="implement" if step.name == "implement" else None)
 
 
 @pytest.mark.req("D20")

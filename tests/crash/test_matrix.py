@@ -4,10 +4,13 @@ The cases are derived from the step table. A step that is added there gets its k
 until a story of this field really goes through it.
 """
 
+from typing import Any
+
 import pytest
 
 from damascus.domain.verdict import Phase
-from damascus.engine.lifecycle import STEPS, StepInfo
+from damascus.engine.lifecycle import STEPS
+from damascus.engine.step import Step
 from tests.crash.boundaries import points
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
@@ -15,27 +18,27 @@ from tests.crash.worker_process import Act
 
 SETTLES = (Phase.SPEC, Phase.BUILD, Phase.REVIEW, Phase.MERGE)
 BESIDE = ("forge:", "workspaces:", "command:")
-RUNS_AGAIN = {"implement": "code-implementer", "refine": "spec-refiner"}
+AGENTS = {step.name: step.role for step in STEPS if step.role}
 
 
 CASES = [(step, point) for step in STEPS for point in points(step)]
 
 
 @pytest.mark.req("D20", "D21", "W16")
-@pytest.mark.parametrize(("step", "point"), CASES, ids=[f"{s.phase}-{s.step}-{p}" for s, p in CASES])
-def test_killed_at_a_boundary(field: Field, step: StepInfo, point: str) -> None:
+@pytest.mark.parametrize(("step", "point"), CASES, ids=[f"{s.phase}-{s.name}-{p}" for s, p in CASES])
+def test_killed_at_a_boundary(field: Field, step: Step[Any], point: str) -> None:
     rough = step.phase == Phase.SPEC
     field.add("S-1", rough=rough)
 
-    dead = field.killed(Act(f"{step.step}:{point}"))
-    assert dead.moments("kill") == [f"{step.step}:{point} 1"]
+    dead = field.killed(Act(f"{step.name}:{point}"))
+    assert dead.moments("kill") == [f"{step.name}:{point} 1"]
     field.finish()
 
     check_landed_once(field, "S-1", rough=rough)
     check_invariants(field)
-    for agent_step, role in RUNS_AGAIN.items():
+    for agent_step, role in AGENTS.items():
         if agent_step == "implement" or rough:
-            lost = (step.step, point) == (agent_step, "after_effect")
+            lost = (step.name, point) == (agent_step, "after_effect")
             assert field.agent_lines("start", role) == 1 + lost, "an agent step that was done ran again"
 
 
@@ -60,5 +63,5 @@ def test_every_boundary_of_the_table_is_one_that_a_story_meets(field: Field) -> 
 
     met = {moment for moment in field.finish().moments() if not moment.startswith(BESIDE)}
 
-    named = {f"{step.step}:{point}" for step, point in CASES}
+    named = {f"{step.name}:{point}" for step, point in CASES}
     assert met == named | {"settle:before", "settle:after"}

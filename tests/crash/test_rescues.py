@@ -10,7 +10,7 @@ import pytest
 from damascus.domain.item import Item
 from damascus.domain.policy import RESCUE_LIMIT
 from damascus.store import leases, people
-from damascus.store.journal import Done, write_dones
+from damascus.store.journal import DoneStep, write_dones
 from tests.crash.field import Field
 from tests.crash.invariants import check_invariants, check_landed_once
 from tests.crash.worker_process import Act
@@ -115,7 +115,7 @@ def test_rescues_count_anew_once_a_step_was_finished(field: Field) -> None:
 
     item = claimed(field)
     at = field.yard.query("SELECT clock_timestamp() AS now")[0]["now"]
-    field.yard.db.run(lambda c: write_dones(c, item, [Done("red", "", at, {})]))
+    field.yard.db.run(lambda c: write_dones(c, item, [DoneStep("red", "", at, {})]))
     assert leases.rescue(field.yard.db, leases.Lease(item.id, item.fence, "", True), "next step") == "ready"
 
     assert [rescued(field) for _ in range(11)] == ["ready"] * 10 + ["blocked"]

@@ -2,13 +2,14 @@
 
 import damascus.agents
 import damascus.engine.worker
-import damascus.forges.local
+import damascus.evidence.runner
+import damascus.forges.local.forge
 import damascus.gates.acceptance
-import damascus.gates.evidence
 import damascus.gates.secrets
 import damascus.git.landing
 import damascus.git.setup
 import damascus.git.snapshots
 import damascus.git.workspaces
-import damascus.store.embedded
-import damascus.store.migrate  # noqa: F401
+import damascus.store.embedded.database
+import damascus.store.migrate
+import damascus.system.worker_log  # noqa: F401

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from damascus.domain.ci_failure import CiClass, CiFailure, Why, classify, failing_tests, relevant, why_again
-from damascus.domain.ci_log import frame_of, plain_lines
+from damascus.domain.ci_failure import CiClass, CiFailure, Why, why_again
 from damascus.domain.ports import CiJob
+from damascus.stacks.ci_diagnosis import classify, failing_tests
+from damascus.stacks.ci_log import frame_of, plain_lines, relevant
 
 STAMP = "2026-11-16T03:58:13.7163886Z "
 
@@ -198,7 +199,7 @@ def test_other_tools_are_diagnosed_by_their_first_complaint(tool: str) -> None:
 def test_a_job_says_what_it_is_by_its_name_where_its_log_does_not() -> None:
     found = {name: classify(job(name), gitea("hm")).cls for name in ("lint", "build", "unit tests", "x")}
     assert found == {"lint": "lint", "build": "build", "unit tests": "tests", "x": "unknown"}
-    assert classify(job("x"), gitea("hm", code=3)).diagnosis == "the step «sh ./check» exited 3"
+    assert classify(job("x"), gitea("hm", code=3)).diagnosis == "the step 'sh ./check' exited 3"
 
 
 @pytest.mark.req("T1")

@@ -1,6 +1,8 @@
 """damascus.toml: every key has a default, an environment variable and a line; what is wrong is said by name."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -131,3 +133,43 @@ def test_what_judges_the_work_never_comes_from_the_environment() -> None:
 )
 def test_a_variable_of_the_wrong_type_is_named(name: str, value: str) -> None:
     assert re.search(rf"{name}='{value}' is not a (int|bool|float)", refusal("", {name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("DAMASCUS_LIMITS_SLOTS", "0", "greater than or equal to 1"),
+        ("DAMASCUS_AGENT_MAX_TURNS", "20", "greater than or equal to 50"),
+        ("DAMASCUS_FORGE_KIND", "gitlab", "should match pattern"),
+        ("DAMASCUS_LIMITS_LEASE_SECONDS", "inf", "finite number"),
+    ],
+)
+def test_a_variable_that_says_too_much_is_named(name: str, value: str, told: str) -> None:
+    """The file is not to blame, so it is not the file that is named."""
+    said = refusal("", {name: value})
+    assert said.startswith(f"{name}='{value}'") and told in said and "damascus.toml" not in said
+
+
+def test_variables_are_read_from_what_is_given_and_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAMASCUS_LIMITS_SLOTS", "7")
+    assert (
+        parse_config("", {}).limits.slots == parse_config("", {"DAMASCUS_LIMITS_LEASE_SECONDS": "9"}).limits.slots == 2
+    )
+    assert parse_config("", {"damascus_limits_slots": "5", "SLOTS": "6", "slots": "7"}).limits.slots == 2
+    assert parse_config("", {"DAMASCUS_LIMITS_SLOTS": ""}).limits.slots == 2
+
+
+def test_a_variable_holds_against_the_file_and_only_its_own_key() -> None:
+    text = "[limits]\nslots = 3\nbudget_cycles = 4\n"
+    limits = parse_config(text, {"DAMASCUS_LIMITS_SLOTS": "5", "DAMASCUS_MODELS_ROLES": "x"}).limits
+    assert (limits.slots, limits.budget_cycles) == (5, 4)
+
+
+def test_pydantic_settings_is_loaded_only_where_a_variable_is_set() -> None:
+    """It takes as long as pydantic itself."""
+    program = (
+        "import sys; from damascus.domain.config import parse_config; parse_config('[limits]\\nslots = 3\\n', "
+        "{'DAMASCUS_HOME': '/x', 'DAMASCUS_GATES_COMMANDS': 'x'}); print('pydantic_settings' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

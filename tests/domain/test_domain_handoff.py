@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given, strategies
 
-from damascus.domain.handoff import BUDGET, NOTE, Priority, Section, cut, pack
+from damascus.domain.handoff import BUDGET, NOTE, HandoffSection, Priority, cut, pack
 from damascus.domain.tokens import count
 
 LINES = strategies.lists(strategies.text(alphabet="ab c(é`", max_size=40), max_size=30).map("\n".join)
 SECTIONS = strategies.lists(
     strategies.builds(
-        Section,
+        HandoffSection,
         strategies.sampled_from(Priority),
         strategies.text(alphabet="abc/._", min_size=1, max_size=20),
         LINES,
@@ -20,19 +20,19 @@ SECTIONS = strategies.lists(
 BUDGETS = strategies.integers(0, 1500)
 
 
-def file(name: str, lines: int, priority: Priority = Priority.CODE) -> Section:
-    return Section(priority, name, "\n".join(f"line {n} of {name}" for n in range(lines)), quoted=True)
+def file(name: str, lines: int, priority: Priority = Priority.CODE) -> HandoffSection:
+    return HandoffSection(priority, name, "\n".join(f"line {n} of {name}" for n in range(lines)), quoted=True)
 
 
 @pytest.mark.req("W11")
 @given(SECTIONS, BUDGETS, strategies.lists(strategies.text(alphabet="ab/", min_size=1, max_size=30), max_size=40))
-def test_it_is_never_over_the_budget(sections: list[Section], budget: int, unread: list[str]) -> None:
+def test_it_is_never_over_the_budget(sections: list[HandoffSection], budget: int, unread: list[str]) -> None:
     assert count(pack(sections, budget, unread).text) <= budget
 
 
 @pytest.mark.req("W11")
 @given(SECTIONS, BUDGETS)
-def test_nothing_is_dropped_before_what_matters_less(sections: list[Section], budget: int) -> None:
+def test_nothing_is_dropped_before_what_matters_less(sections: list[HandoffSection], budget: int) -> None:
     whole = [section for section in pack(sections, budget).sections if section in sections]
     missing = [section for section in sections if section not in whole]
     first_missing = min((section.priority for section in missing), default=Priority.HISTORY)
@@ -41,7 +41,7 @@ def test_nothing_is_dropped_before_what_matters_less(sections: list[Section], bu
 
 @pytest.mark.req("W11")
 @given(SECTIONS, BUDGETS)
-def test_the_order_is_kept_and_the_answer_always_the_same(sections: list[Section], budget: int) -> None:
+def test_the_order_is_kept_and_the_answer_always_the_same(sections: list[HandoffSection], budget: int) -> None:
     packed = pack(sections, budget)
     ordered = sorted(sections, key=lambda section: section.priority)
     at = iter(ordered)
@@ -52,7 +52,7 @@ def test_the_order_is_kept_and_the_answer_always_the_same(sections: list[Section
 
 @pytest.mark.req("W11")
 @given(SECTIONS, BUDGETS)
-def test_what_is_missing_or_cut_is_named(sections: list[Section], budget: int) -> None:
+def test_what_is_missing_or_cut_is_named(sections: list[HandoffSection], budget: int) -> None:
     packed = pack(sections, budget)
     whole = [section.title for section in packed.sections if section in sections]
     assert sorted([*whole, *packed.left_out]) == sorted(section.title for section in sections)
@@ -88,11 +88,11 @@ def test_a_note_of_a_thousand_names_stays_in_its_share() -> None:
 
 
 def test_a_line_longer_than_the_room_is_cut_inside() -> None:
-    piece = cut(Section(Priority.CODE, "bundle.js", "x" * 100_000), 300)
+    piece = cut(HandoffSection(Priority.CODE, "bundle.js", "x" * 100_000), 300)
     assert piece is not None and 50 < count(piece.text) <= 300
-    assert cut(Section(Priority.CODE, "bundle.js", "x" * 100_000), 60) is None
+    assert cut(HandoffSection(Priority.CODE, "bundle.js", "x" * 100_000), 60) is None
 
 
 def test_a_file_with_fences_of_its_own_stays_in_its_block() -> None:
-    text = Section(Priority.SPECS, "spec.md", "```sh\nmake\n```", quoted=True).text
+    text = HandoffSection(Priority.SPECS, "spec.md", "```sh\nmake\n```", quoted=True).text
     assert text == "# spec.md\n\n````\n```sh\nmake\n```\n````\n"

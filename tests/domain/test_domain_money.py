@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from damascus.domain import money, recovery
 from damascus.domain.config import Budget, Models, parse_config
 from damascus.domain.errors import DamascusError, UsageError
-from damascus.domain.money import Granted, Price, Reserved, Spent, Standing, allow
+from damascus.domain.money import BudgetStanding, Granted, Price, Reserved, Spent, allow
 from damascus.domain.ports import Usage
 from damascus.domain.recovery import Chosen
 
@@ -37,7 +37,7 @@ def test_a_price_that_makes_no_sense_is_refused_by_name(listed: list[float]) -> 
 def test_what_is_granted_always_fits_into_every_budget(
     step: int, story: int, project: int, spent: int, of_project: int, reserved: int
 ) -> None:
-    at = Standing(step, story, project, spent, of_project, reserved)
+    at = BudgetStanding(step, story, project, spent, of_project, reserved)
     match allow(at):
         case Granted(amount, whose):
             assert amount > 0 or not (step or story or project)
@@ -49,7 +49,7 @@ def test_what_is_granted_always_fits_into_every_budget(
             assert whose in ("story", "project") and used >= limit > 0
         case Reserved():
             assert reserved > 0 and of_project < project, "without the others it would have fitted"
-            assert not isinstance(allow(Standing(step, story, project, spent, of_project, 0)), Reserved)
+            assert not isinstance(allow(BudgetStanding(step, story, project, spent, of_project, 0)), Reserved)
 
 
 @given(st.integers(1, 500), st.integers(1, 2000), st.lists(st.tuples(st.booleans(), st.integers(0, 120)), max_size=60))
@@ -61,7 +61,9 @@ def test_steps_side_by_side_never_spend_more_than_the_project_has(
     spent, running = 0, []
     for starts, part in moves:
         if starts:
-            allowed = allow(Standing(step=step, project=project, project_spent=spent, project_reserved=sum(running)))
+            allowed = allow(
+                BudgetStanding(step=step, project=project, project_spent=spent, project_reserved=sum(running))
+            )
             running += [allowed.amount] if isinstance(allowed, Granted) else []
         elif running:
             spent += min(part * running[0] // 100, running.pop(0))

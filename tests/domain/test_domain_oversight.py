@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from damascus.domain.config import Config, parse_config
 from damascus.domain.money import Granted, Price
-from damascus.domain.oversight import REASONS, Decision, Limits, Observed, decide, follow
+from damascus.domain.oversight import Decision, Observed, StepLimits, decide, follow
 from damascus.domain.ports import Denial, Usage
+from damascus.domain.signs import EndedBy
 
-LIMITS = Limits.of(Config(), Granted(), Granted(), None)
+LIMITS = StepLimits.of(Config(), Granted(), Granted(), None)
 SIGNS = ("output", "turn", "write", "api_ok", "accepted", "something new")
 MINUTE = 60.0
 
 
-def seen(*signs: tuple[float, str, dict[str, Any]], limits: Limits = LIMITS) -> Observed:
+def seen(*signs: tuple[float, str, dict[str, Any]], limits: StepLimits = LIMITS) -> Observed:
     """What was observed after signs at seconds since the start."""
     state = Observed.begin(limits, 0.0)
     for at, sign, facts in signs:
@@ -31,7 +32,7 @@ def busy(until: float, sign: str = "turn", every: float = 30.0) -> list[tuple[fl
     return written + [(every * n, sign, {}) for n in range(1, int(until / every) + 1)]
 
 
-def watched(signs: list[tuple[float, str, dict[str, Any]]], limits: Limits, until: float, step: float = 1.0) -> Any:
+def watched(signs: list[tuple[float, str, dict[str, Any]]], limits: StepLimits, until: float, step: float = 1.0) -> Any:
     """Play signs against the clock, asking every second: (when it ended, why, warnings, extensions)."""
     state, warned, extended, queue = Observed.begin(limits, 0.0), 0, 0, sorted(signs, key=lambda each: each[0])
     now = 0.0
@@ -77,9 +78,9 @@ def test_a_step_that_stops_to_make_progress_gets_no_further_extension() -> None:
 
 @pytest.mark.req("W17")
 def test_a_short_limit_has_its_warning_before_it_and_is_not_cut_by_the_longest() -> None:
-    short = Limits.of(parse_config("[agent]\ntimeout_seconds = 40.0\n"), Granted(), Granted(), None)
+    short = StepLimits.of(parse_config("[agent]\ntimeout_seconds = 40.0\n"), Granted(), Granted(), None)
     assert short.warn == 30.0
-    long = Limits.of(parse_config("[agent]\ntimeout_seconds = 7200.0\n"), Granted(), Granted(), None)
+    long = StepLimits.of(parse_config("[agent]\ntimeout_seconds = 7200.0\n"), Granted(), Granted(), None)
     assert (long.seconds, long.most, long.warn) == (7200.0, 7200.0, 900.0)
 
 
@@ -235,4 +236,4 @@ def test_signs_with_facts_that_make_no_sense_are_survived(names: list[str]) -> N
 
 def test_every_word_has_its_reason() -> None:
     words = {"time", "idle", "no_write", "api_errors", "tokens", "turns", "money", "denied", "hook"}
-    assert set(REASONS) == words
+    assert set(EndedBy) - {EndedBy.ITSELF, EndedBy.STOPPED} == words and all(word.means for word in EndedBy)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from damascus.domain.event import EVENTS
+from damascus.domain.events import EventKind
 from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.ids import Fence, StoryId
 from damascus.domain.item import Item
@@ -102,7 +102,7 @@ def test_every_transition_fits_the_table(case: tuple[Item, Outcome, Transition])
     assert to.phase != Phase.DONE or to.facts.get("merged_commit")
     assert to.frees_scope == (to.state == "resting")
     assert not (to.keep_place and to.state == "resting"), "who rests is in nobody's way"
-    assert to.events and {kind for kind, _ in to.events} <= set(EVENTS)
+    assert to.events and {kind for kind, _ in to.events} <= set(EventKind)
 
 
 @pytest.mark.req("D15", "T3", "T5")

@@ -7,7 +7,7 @@ import pytest
 
 from damascus.domain.config import Models
 from damascus.domain.errors import UsageError
-from damascus.domain.roles import ROLES, Traits, may_write, model_for, role_of
+from damascus.domain.roles import Role, Traits, may_write, model_for, role_of
 from tests.rules.tree import document
 
 F3 = {
@@ -30,11 +30,11 @@ MODELS = Models(fast="quick", strong="deep", roles={"fixer": "own"}, prices={})
 
 @pytest.mark.req("F3")
 def test_every_role_of_the_flow_is_there_and_nobody_else() -> None:
-    assert set(ROLES) == F3 | {"spec-refiner"}
+    assert set(Role) == F3 | {"spec-refiner"}
 
 
 @pytest.mark.req("F3")
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", Role)
 def test_a_role_may_write_exactly_what_the_table_says(role: str) -> None:
     may = {name for name, path in PATHS.items() if not may_write(role, **path)}
     assert may == ALLOWED.get(role, set())
@@ -50,7 +50,7 @@ def test_a_critic_never_fixes_and_a_test_in_the_docs_folder_is_still_a_test() ->
 
 @pytest.mark.req("F3")
 def test_a_refusal_is_one_sentence_of_advice_and_an_unknown_role_is_refused() -> None:
-    refusals = [may_write(role, **path) for role in (*ROLES, "king") for path in PATHS.values()]
+    refusals = [may_write(role, **path) for role in (*Role, "king") for path in PATHS.values()]
     assert all(re.fullmatch(r"[A-Z][^.]+[:;,] [^.]+\.", text) for text in refusals if text)
     assert all(may_write("king", **path) for path in PATHS.values())
     with pytest.raises(UsageError, match="no role 'king'"):
@@ -62,10 +62,10 @@ def test_a_refusal_is_one_sentence_of_advice_and_an_unknown_role_is_refused() ->
 @pytest.mark.req("F3", "W21")
 def test_the_table_in_the_documents_is_that_of_the_code() -> None:
     lines = {line.strip() for line in document("docs/roles.md").splitlines()}
-    rows = [f"| `{role.name}` | {role.writes} | {role.tier} | {role.does} |" for role in ROLES.values()]
+    rows = [f"| `{role}` | {role.writes} | {role.tier} | {role.means} |" for role in Role]
     assert [row for row in rows if row not in lines] == []
-    told = [line for line in lines if line.startswith("| `") and line.split("`")[1] in ROLES]
-    assert len(told) == len(ROLES), "a role that is gone is still told of"
+    told = [line for line in lines if line.startswith("| `") and line.split("`")[1] in set(Role)]
+    assert len(told) == len(Role), "a role that is gone is still told of"
 
 
 @pytest.mark.req("W21")

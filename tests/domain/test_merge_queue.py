@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from damascus.domain.ids import Sha
-from damascus.domain.merge_queue import Entry, Move, nearest, turn
+from damascus.domain.merge_queue import Move, QueueEntry, nearest, turn
 
 MAIN = Sha("m" * 40)
 
@@ -24,8 +24,8 @@ def sha(name: str) -> Sha:
     return Sha(name.ljust(40, "."))
 
 
-def entry(item: int, on: Sha, state: str = "testing") -> Entry:
-    return Entry(item, on, sha(f"{item} on {on[:12].strip('.')}"), state)  # type: ignore[arg-type]
+def entry(item: int, on: Sha, state: str = "testing") -> QueueEntry:
+    return QueueEntry(item, on, sha(f"{item} on {on[:12].strip('.')}"), state)  # type: ignore[arg-type]
 
 
 # ── the rules ─────────────────────────────────────────────────────────────────────────────────────────
@@ -89,17 +89,17 @@ class Simulation:
     bad: set[int]
     waiting: list[int]
     width: int
-    line: list[Entry] = field(default_factory=list)
+    line: list[QueueEntry] = field(default_factory=list)
     made: dict[Sha, frozenset[int]] = field(default_factory=lambda: {MAIN: frozenset()})
     history: list[Sha] = field(default_factory=lambda: [MAIN])
     ejected: list[int] = field(default_factory=list)
     green: set[Sha] = field(default_factory=lambda: {MAIN})
     rounds: int = 0
 
-    def commit(self, item: int, on: Sha) -> Entry:
+    def commit(self, item: int, on: Sha) -> QueueEntry:
         made = Sha(f"{len(self.made):040x}")
         self.made[made] = self.made[on] | {item}
-        return Entry(item, on, made)
+        return QueueEntry(item, on, made)
 
     def settle(self) -> None:
         """Everybody does what the rules say, until all wait for tests."""
@@ -124,7 +124,7 @@ class Simulation:
         before = nearest(self.line[:place])
         return before.commit if before else self.history[-1]
 
-    def leave(self, place: int, mine: Entry, move: Move) -> None:
+    def leave(self, place: int, mine: QueueEntry, move: Move) -> None:
         del self.line[place]
         if move == Move.LAND:
             assert mine.base == self.history[-1] and mine.commit in self.green

@@ -26,7 +26,9 @@ Old.
 ## no heading
 ```
 """
-FILLED = ROUGH.replace("priority: 1\n", "priority: 1\nscope: [a.py, tests/test_a.py]\n") + """
+FILLED = (
+    ROUGH.replace("priority: 1\n", "priority: 1\nscope: [a.py, tests/test_a.py]\n")
+    + """
 ## TDD Plan
 One test each.
 
@@ -35,6 +37,7 @@ One test each.
 pytest -q
 ```
 """
+)
 
 
 def changed(text: str, rough: str = ROUGH) -> list[str]:

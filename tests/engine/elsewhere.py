@@ -66,7 +66,7 @@ class Elsewhere:
         return ""
 
     def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
-        if self.forge.mirror.message(sha).strip() == "start":
+        if self.forge.forge.mirror.message(sha).strip() == "start":
             return self.main.run(sha, 0)
         self.asked.append(sha)
         if self.stays_for != sha:

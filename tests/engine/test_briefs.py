@@ -10,12 +10,12 @@ from damascus.domain.feedback import Conflict, VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.item import Item
 from damascus.domain.ports import Brief
-from damascus.domain.roles import ROLES, Role, Traits
+from damascus.domain.roles import Role, Traits
 from damascus.domain.scope import Scope
 from damascus.domain.spec import parse_spec
 from damascus.domain.tokens import count
 from damascus.domain.verdict import Milestone, Verdict
-from damascus.engine import briefs, context
+from damascus.engine.agent_step import briefs, context
 from damascus.engine.run import Run
 from damascus.store import rows
 from tests.cli.states import asks, claim, landed, rejected
@@ -55,7 +55,7 @@ def titles(brief: Brief) -> list[str]:
 
 @pytest.mark.req("W10", "F3")
 def test_every_role_has_its_file_and_nobody_else_has_one() -> None:
-    assert sorted(f"{name}.md" for name in (*ROLES, briefs.RULES, briefs.ADDENDUM)) == FILES
+    assert sorted(f"{name}.md" for name in (*Role, briefs.RULES, briefs.ADDENDUM)) == FILES
 
 
 @pytest.mark.req("W10")
@@ -72,9 +72,9 @@ def test_no_prompt_tells_of_loops_counts_addresses_or_tokens(name: str) -> None:
 
 
 @pytest.mark.req("F3")
-@pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.name)
+@pytest.mark.parametrize("role", Role, ids=str)
 def test_a_roles_words_say_what_it_may_write(role: Role) -> None:
-    text = " ".join(briefs.words(role.name).split())
+    text = " ".join(briefs.words(role).split())
     said = {
         "nothing": "Change no file",
         "artifacts": "artifacts folder",
@@ -189,7 +189,7 @@ def test_the_work_so_far_is_told_and_shown_as_it_will_be_found(yard: Yard) -> No
     yard.add(story("S-1", scope=["calc.py", "s1.py", "tests/test_s1.py"]))
     run = run_of(yard)
     mirror, base = run.tools.mirror, run.tools.forge.main_tip()
-    begun = context.Entry("100644", mirror.write_blob(b"begun = 1\n"))
+    begun = context.TreeEntry("100644", mirror.write_blob(b"begun = 1\n"))
     brief = given(run, start=mirror.objects.edit(base, {"s1.py": begun, "calc.py": None}))
     [so_far] = [section.body for section in brief.sections if section.title.startswith("Work on this story")]
     assert so_far == "- calc.py: deleted, 2 lines before, 0 now\n- s1.py: new, 0 lines before, 1 now"
@@ -201,7 +201,7 @@ def test_work_made_on_an_older_main_is_shown_merged_with_the_new_one(yard: Yard)
     yard.add(story("S-1", scope=["calc.py", "s1.py"]))
     run = run_of(yard)
     mirror, was = run.tools.mirror, run.tools.forge.main_tip()
-    tree = mirror.objects.edit(was, {"s1.py": context.Entry("100644", mirror.write_blob(b"begun = 1\n"))})
+    tree = mirror.objects.edit(was, {"s1.py": context.TreeEntry("100644", mirror.write_blob(b"begun = 1\n"))})
     yard.commit({"calc.py": "def two():\n    return 2\n"}, "a person's")
     prompt = briefs.prompt(given(run, start=tree, was=was))
     assert "begun = 1" in prompt and "def two()" in prompt and "def one()" not in prompt

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from damascus.assembly import make_tools
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Wait
 from damascus.domain.ports import Stale
 from damascus.engine import lifecycle
-from damascus.engine.phases.mirror_job import await_mirror
 from damascus.engine.run import Run
+from damascus.engine.steps.mirror import await_mirror
 from damascus.store import leases
+from damascus.toolset import make_tools
 from tests.engine.elsewhere import GREEN, Elsewhere, Far, Look
 from tests.engine.test_ci_red import EXIT, HEAD
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.engine.shell_stories import good, shell_story
 from tests.scenarios.on_gitea import GiteaYard
 from tests.waiting import eventually

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from damascus.cli.stats import _lines as lines_of_stats
 from damascus.domain.ids import Sha
-from damascus.engine.phases import candidate, ci_red
-from damascus.engine.phases.ci import await_ci
+from damascus.engine.ci import red as ci_red
+from damascus.engine.phases import build
+from damascus.engine.steps.ci import await_ci
 from damascus.store import flaky, leases
 from damascus.store.stats import stats
+from damascus.telling.stats import lines as lines_of_stats
 from tests.engine.elsewhere import GREEN, RUNNING, Elsewhere, Far, Look
 from tests.engine.test_review_and_ci import once_before
 
@@ -90,7 +91,7 @@ def test_without_a_way_to_push_again_a_person_is_asked(
     def without(*given: Any, push: object) -> object:
         return await_ci(*given)
 
-    monkeypatch.setattr(candidate, "await_ci", without)
+    monkeypatch.setattr(build, "await_ci", without)
     yard = Far(tmp_path, database_url, Elsewhere(then=CANCELLED, can_rerun=False))
     item = yard.go()
     assert (item["phase"], item["attempts"]) == ("blocked", 0)
@@ -137,7 +138,7 @@ def test_a_required_job_skipped_because_another_failed_is_that_ones_failure(tmp_
     yard = Far(tmp_path, database_url, Elsewhere(look, look, GREEN))
     item = yard.go()
     assert (item["phase"], item["attempts"]) == ("done", 1)
-    assert yard.lines("FIXING_CI") == ["FIXING_CI: build - the step «sh ./check» exited 1"]
+    assert yard.lines("FIXING_CI") == ["FIXING_CI: build - the step 'sh ./check' exited 1"]
 
 
 @pytest.mark.req("W7")
@@ -164,7 +165,7 @@ def test_a_new_budget_counts_repairs_anew(tmp_path: Path, database_url: str) -> 
 
 
 def test_a_log_that_is_late_is_waited_for(tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci_red, "LOG_PATIENCE", 0.3)
+    monkeypatch.setattr(ci_red, "LOG_WAIT", 0.3)
     yard = Far(tmp_path, database_url, Elsewhere(Look({"test": "failure"}), GREEN))
     item = yard.go()
     assert (item["phase"], item["attempts"]) == ("done", 0)

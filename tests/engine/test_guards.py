@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from damascus.domain.config import Limits
+from damascus.domain.config import LimitsConfig
 from damascus.domain.errors import TransientError
 from damascus.engine.guards import disk_guard, guard, load_guard, machine_load
-from damascus.system.checkouts import CACHES, checkout_environment
+from damascus.stacks.others import toolchains
+from damascus.system.checkouts import checkout_environment
 from damascus.system.ports import BLOCK, PortBlocks, is_free
 from tests.waiting import eventually
 from tests.yard import CONFIG, HONEST, Yard, story
@@ -33,7 +34,7 @@ def test_nothing_new_is_begun_on_a_busy_machine(load: float, cores: int, per_cor
 def test_disk_and_load_of_this_machine_are_looked_at(tmp_path: Path) -> None:
     load, cores = machine_load()
     assert load >= 0 and 1 <= cores <= (os.cpu_count() or 1)
-    calm = Limits(disk_reserve_mb=0, load_per_core=0.0)
+    calm = LimitsConfig(disk_reserve_mb=0, load_per_core=0.0)
     assert guard(tmp_path, calm) is None
     told = guard(tmp_path, calm.model_copy(update={"disk_reserve_mb": 10**9}))
     assert told is not None and told == disk_guard(tmp_path, 10**9) and "the reserve is" in told
@@ -43,7 +44,7 @@ def test_disk_and_load_of_this_machine_are_looked_at(tmp_path: Path) -> None:
 def test_the_load_of_a_real_process_is_seen(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
         try:
-            limits = Limits(disk_reserve_mb=0, load_per_core=1e-9)
+            limits = LimitsConfig(disk_reserve_mb=0, load_per_core=1e-9)
             eventually(lambda: guard(tmp_path, limits), 30, "the load of one busy process")
         finally:
             busy.kill()
@@ -113,8 +114,10 @@ def test_when_all_are_taken_the_story_waits(tmp_path: Path) -> None:
 @pytest.mark.req("X10")
 def test_each_checkout_has_its_own_temporary_files_and_caches(tmp_path: Path) -> None:
     blocks = PortBlocks(tmp_path / "ports", 24_000)
+    caches = {name for each in toolchains() for name in each.caches}
+    assert {"GOCACHE", "npm_config_cache"} & caches
     with checkout_environment(tmp_path / "a", blocks) as one, checkout_environment(tmp_path / "b", blocks) as other:
-        assert set(one) == {"DAMASCUS_PORT", "TMPDIR", *CACHES} == set(other)
+        assert set(one) == {"DAMASCUS_PORT", "TMPDIR", "XDG_CACHE_HOME", *caches} == set(other)
         assert [name for name in one if one[name] == other[name]] == []
         assert all(Path(value).is_relative_to(tmp_path / "a") for name, value in one.items() if name != "DAMASCUS_PORT")
         program = "import tempfile; print(tempfile.gettempdir())"

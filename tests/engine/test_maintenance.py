@@ -12,7 +12,7 @@ from damascus.domain.ids import Sha, StoryId
 from damascus.engine.guards import disk_guard
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.reaper import reap_workspaces
-from damascus.engine.phases.candidate import queue_branch
+from damascus.engine.steps.push import queue_branch
 from damascus.engine.tools import nothing
 from damascus.store import people
 from tests.engine.elsewhere import Elsewhere, Far, Look

@@ -7,7 +7,7 @@ import pytest
 from damascus.domain.ports import CiJob, CiRun, WantedJobs
 from damascus.domain.verdict import Milestone
 from damascus.engine import milestones
-from damascus.engine.milestones import Refused, checked
+from damascus.engine.milestones import MilestoneRefused, checked
 
 M = Milestone
 ALLOWED = {
@@ -27,7 +27,7 @@ def test_the_moves_of_the_table_and_no_other(now: Milestone | None, to: Mileston
     if (now, to) in ALLOWED:
         assert checked(now, to) == to
     else:
-        with pytest.raises(Refused, match=f"no milestone {to} after"):
+        with pytest.raises(MilestoneRefused, match=f"no milestone {to} after"):
             checked(now, to)
 
 
@@ -60,7 +60,7 @@ def test_done_names_what_was_optional_apart() -> None:
 @pytest.mark.req("W4", "W1")
 @pytest.mark.parametrize("state", ["failure", "cancelled", "skipped", "running", "waiting"])
 def test_done_is_refused_while_a_required_job_is_not_a_success(state: str) -> None:
-    with pytest.raises(Refused, match="DONE needs"):
+    with pytest.raises(MilestoneRefused, match="DONE needs"):
         milestones.done_line("shop", ci("success", state), WantedJobs(("job0",)))
 
 
@@ -68,7 +68,7 @@ def test_done_is_refused_while_a_required_job_is_not_a_success(state: str) -> No
 def test_done_is_refused_without_run_id_jobs_mirror_or_a_named_job() -> None:
     for bad, required in [(ci("success", run_id=""), ("job0",)), (ci(), ("job0",)), (ci(), ()),
                           (ci("success"), ("job0", "missing"))]:  # fmt: skip
-        with pytest.raises(Refused):
+        with pytest.raises(MilestoneRefused):
             milestones.done_line("shop", bad, WantedJobs(required))
-    with pytest.raises(Refused):
+    with pytest.raises(MilestoneRefused):
         milestones.done_line("shop", ci("success"), WantedJobs(("job0",)), mirror="")

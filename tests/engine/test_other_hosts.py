@@ -13,7 +13,8 @@ from damascus.assembly import Choice, make_worker
 from damascus.domain.errors import Stopping
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker
-from damascus.forges.gitea_server import GiteaServer
+from damascus.far_projects import far_project
+from damascus.trial_forge.server import GiteaServer
 from tests.crash.field import AGENT, shell_story
 from tests.real_forge import WORKFLOW, plant
 from tests.yard import CONFIG, Yard
@@ -56,7 +57,7 @@ class Hosts:
                 made.stop()
                 raise Stopping
 
-        made = make_worker(app, app.far_project(None), Choice(1, "command", agent), boundary)
+        made = make_worker(app, far_project(app, None), Choice(1, "command", agent), boundary)
         made.pace = replace(made.pace, poll=0.05)
         return made
 

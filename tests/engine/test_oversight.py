@@ -10,9 +10,9 @@ import pytest
 
 from damascus.domain.config import Config
 from damascus.domain.money import Granted
-from damascus.domain.oversight import Limits
+from damascus.domain.oversight import StepLimits
 from damascus.domain.ports import AgentRun, Usage
-from damascus.engine.oversight import StepOverseer, Traces, traces
+from damascus.engine.agent_step.oversight import StepOverseer, Traces, traces
 from tests.engine.metered import Metered, denied, says, trouble, works
 from tests.engine.shell_stories import FILES, config, shell_story
 from tests.engine.test_spending import no_waiting
@@ -225,7 +225,7 @@ class Clock:
         return self.now
 
 
-LIMITS = Limits.of(Config(), Granted(), Granted(), None)
+LIMITS = StepLimits.of(Config(), Granted(), Granted(), None)
 
 
 @pytest.mark.req("W17")

@@ -126,16 +126,17 @@ def test_the_reviewer_starts_from_the_row_alone(yard: Yard) -> None:
     assert {result["gate"] for result in judged["output"]["results"]} >= {"scope", "tests"}
 
 
-def run_as_if_killed(yard: Yard, boundary: Boundary) -> None:
+def run_as_if_killed(yard: Yard, boundary: Boundary, agent: Watched | None = None) -> None:
     """Carry a claimed item until `boundary` raises; its lease stays as a dead worker's does."""
     from datetime import timedelta
 
-    from damascus.assembly import make_tools
     from damascus.engine import lifecycle
     from damascus.engine.run import Run
     from damascus.store import leases
+    from damascus.toolset import make_tools
 
-    tools = make_tools(yard.app, yard.project, Watched(yard, {"one": [good("one")]}), lambda: False, boundary)
+    agent = agent or Watched(yard, {"one": [good("one")]})
+    tools = make_tools(yard.app, yard.project, agent, lambda: False, boundary)
     [item] = leases.claim(yard.db, yard.row.id, "gone:boot:1:2", 1, timedelta(seconds=60))
     run = Run(item, tools)
     while True:
@@ -154,9 +155,9 @@ def test_the_review_judges_the_head_again(yard: Yard) -> None:
         mirror = yard.project.mirror
         head = mirror.resolve("refs/heads/feat/one")
         assert head is not None
-        from damascus.git.objects import Entry
+        from damascus.git.trees import TreeEntry
 
-        edited = mirror.objects.edit(head, {"one.sh": Entry("100644", mirror.write_blob(b"echo bye\n"))})
+        edited = mirror.objects.edit(head, {"one.sh": TreeEntry("100644", mirror.write_blob(b"echo bye\n"))})
         parents = list(mirror.objects.commit(head).parents)
         evil = mirror.commit_tree(edited, parents, mirror.message(head))
         mirror.git.out("update-ref", "refs/heads/feat/one", evil)

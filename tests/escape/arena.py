@@ -18,7 +18,7 @@ from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
 
-from damascus.store.pgplace import SOCKET
+from damascus.store.embedded.place import SOCKET
 from tests.databases import shared_server
 
 SECRET = "the-secret-of-this-arena"

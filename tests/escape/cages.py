@@ -67,7 +67,7 @@ def become() -> Path:
     """A copy that every account can read, with what it imports: the repository may lie in a closed folder."""
     folder = Path(tempfile.mkdtemp(prefix="damascus-escape-become-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    for name in ("src/damascus/system", "src/damascus/domain", "tests/escape"):
+    for name in ("src/damascus/system", "src/damascus/stacks", "src/damascus/domain", "tests/escape"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "src/damascus/__init__.py", folder / "src/damascus")
     subprocess.run(["chmod", "-R", "u=rwX,go=rX", str(folder)], check=True)

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from damascus.forges.address import Address
-from damascus.forges.github_api import GithubApi
+from damascus.forges.github.api import GithubApi
 
 RECORDINGS = Path(__file__).parent / "github_exchanges"
 ROOT = "/api/v3/repos/example/repo"

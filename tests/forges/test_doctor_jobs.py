@@ -5,8 +5,8 @@ import pytest
 from damascus.domain.config import parse_config
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun
-from damascus.forges.doctor import Patient
 from damascus.forges.doctor_jobs import jobs_check
+from damascus.forges.doctor_questions import Patient
 from damascus.forges.http import Api
 
 pytestmark = pytest.mark.req("W1")

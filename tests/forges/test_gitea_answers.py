@@ -12,9 +12,9 @@ from damascus.domain.errors import DamascusError, TransientError, UsageError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Pull, Stale
 from damascus.domain.skip_marks import without_skip_marks
-from damascus.forges import token
+from damascus.forges.access import token
 from damascus.forges.address import Address
-from damascus.forges.gitea import GiteaForge
+from damascus.forges.gitea.forge import GiteaForge
 from damascus.forges.http import Api
 from damascus.git.mirror import Mirror
 from damascus.git.remote import Remote
@@ -97,7 +97,7 @@ def test_try_again_later_is_awaited(field: Field) -> None:
 
 @pytest.mark.req("D9", "T1")
 def test_try_again_later_without_end_is_trouble_outside(field: Field, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("damascus.forges.gitea.CHECKED_WITHIN", 0.6)
+    monkeypatch.setattr("damascus.forges.gitea.forge.CHECKED_WITHIN", 0.6)
     field.merging(LATER)
     with pytest.raises(TransientError, match="still checks"):
         field.forge.land(field.old, field.new, field.pull)

@@ -10,10 +10,10 @@ from damascus.domain.errors import DamascusError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiRun, Forge, HeadNeeded, WantedJobs
-from damascus.engine.patience import patient
-from damascus.forges.gitea import GiteaForge
-from damascus.forges.gitea_server import GiteaServer
+from damascus.engine.retried_forge import RetriedForge
+from damascus.forges.gitea.forge import GiteaForge
 from damascus.git.mirror import Mirror
+from damascus.trial_forge.server import GiteaServer
 from tests.contracts.test_forges import GiteaWorld, workflow
 from tests.waiting import eventually
 
@@ -117,7 +117,7 @@ def test_hosts_that_open_the_same_pull_end_with_one(world: GiteaWorld, tmp_path:
     hosts = [world._forge(Mirror.open(tmp_path / f"host-{n}.git", world.planted.url)) for n in range(3)]
 
     def open_it(forge: Forge) -> int:
-        return patient(forge, CallRetry(5, 0.1, 1.0)).open_pull("feat/S-1", "t", "b", head).number
+        return RetriedForge(forge, CallRetry(5, 0.1, 1.0)).open_pull("feat/S-1", "t", "b", head).number
 
     with ThreadPoolExecutor(3) as pool:
         numbers = set(pool.map(open_it, hosts))

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from damascus.domain.errors import DamascusError
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.gitea_server_programs import OLDER, VERSION, find_programs
 from damascus.system import procfs
+from damascus.trial_forge.programs import OLDER, VERSION, find_programs
+from damascus.trial_forge.server import GiteaServer
 from tests.real_forge import WORKFLOW, Planted, plant
 from tests.rules.tree import ROOT
 from tests.waiting import eventually
@@ -131,7 +131,7 @@ def test_neither_gitea_nor_a_job_is_root_and_a_job_can_not_read_the_forges_files
 
 @pytest.mark.req("D8")
 def test_a_second_start_in_the_same_folder_is_refused(real_gitea: GiteaServer) -> None:
-    with pytest.raises(DamascusError, match=f"runs already at {real_gitea.url}"):
+    with pytest.raises(DamascusError, match=f"is already running at {real_gitea.url}"):
         GiteaServer.start(real_gitea.folder, real_gitea.programs)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.forges.gitea_server_process import spawn
 from damascus.system import procfs
+from damascus.trial_forge.process import spawn
 from tests.waiting import eventually
 
 IN_ITS_OWN_GROUP = "import os; os.setpgid(0, 0); open('began', 'w'); os.execlp('sleep', 'sleep', '600')"

@@ -7,7 +7,7 @@ import pytest
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, WantedJobs
-from damascus.forges.gitea_ci import Features, GiteaCi
+from damascus.forges.gitea.ci import Features, GiteaCi
 from tests.forges.scripted_gitea import PATH, Reply, ScriptedGitea, scripted
 
 SHA = Sha("01cd873a7da9ea32d12d70eb2092841f883940e6")

@@ -11,10 +11,10 @@ from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiRun, Forge, Pull, Push, Stale, WantedJobs
-from damascus.engine.patience import patient
-from damascus.forges import Setup, make_forge
-from damascus.forges.github import USER, GithubForge
-from damascus.gates.evidence import CleanRunner
+from damascus.engine.retried_forge import RetriedForge
+from damascus.evidence.runner import CleanRunner
+from damascus.forges import ForgeSetup, make_forge
+from damascus.forges.github.forge import USER, GithubForge
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.remote import Remote
 from damascus.git.repository import Repository
@@ -38,7 +38,7 @@ class GithubWorld(ForgeWorld):
         mirror = Mirror.open(self.mirror.path, self.github.url)
         config = ForgeConfig.model_validate({"kind": "github", "url": self.github.url})
         runner, repository = CleanRunner(mirror, mirror.path.parent), Repository.discover(self.github.person.top)
-        setup = Setup(mirror, repository, "main", runner, "repo", config, {"DAMASCUS_FORGE_TOKEN": TOKEN})
+        setup = ForgeSetup(mirror, repository, "main", runner, "repo", config, {"DAMASCUS_FORGE_TOKEN": TOKEN})
         return make_forge("github", setup)
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
@@ -94,7 +94,7 @@ class TestGithub(ForgeContract):
         self, world: GithubWorld, landing: tuple[Sha, Sha, Pull], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         old, new, pull = landing
-        monkeypatch.setattr("damascus.forges.github_pulls.LOOKS", (0.01, 0.01))
+        monkeypatch.setattr("damascus.forges.github.pulls.LOOKS", (0.01, 0.01))
         world.github.pulls[pull.number]["looks"] = 2
         world.forge.land(old, new)
         world.forge.close_merged(pull, new)
@@ -171,7 +171,7 @@ class TestGithub(ForgeContract):
     def test_nothing_is_done_twice_when_an_answer_is_lost(
         self, world: GithubWorld, tried_again_by_the_engine: bool
     ) -> None:
-        forge = patient(world.forge, CallRetry(3, 0.01, 0.01)) if tried_again_by_the_engine else world.forge
+        forge = RetriedForge(world.forge, CallRetry(3, 0.01, 0.01)) if tried_again_by_the_engine else world.forge
 
         def twice(request: str, act: Callable[[], object]) -> None:
             world.github.lose(request)

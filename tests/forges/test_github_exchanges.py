@@ -6,9 +6,9 @@ from damascus.domain.errors import DamascusError, TransientError, UsageError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, Pull, WantedJobs
 from damascus.forges.address import Address
-from damascus.forges.github_api import Forbidden, api_root
-from damascus.forges.github_ci import GithubCi
-from damascus.forges.github_pulls import GithubPulls
+from damascus.forges.github.api import Forbidden, api_root
+from damascus.forges.github.ci import GithubCi
+from damascus.forges.github.pulls import GithubPulls
 from tests.forges.recorded_github import LOG, TOKEN, Recording, recorded
 
 SHA = Sha("6dcb09b5b57875f334f61aebed695e2e4193db5e")

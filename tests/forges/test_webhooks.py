@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from tests.waiting import eventually
 
 SECRET = "a secret of the test"
 COMMIT = Sha("3484a3fb816e0859fd6e1cea078d76385ff50625")
+HEAD = b"POST / HTTP/1.1\r\nHost: x\r\n"
 OTHER = Sha("bffeb74224043ba2feb48d137756c8a9331c449a")
 
 
@@ -192,15 +194,23 @@ def test_a_stopped_receiver_frees_its_port(door: Door) -> None:
 @pytest.mark.parametrize(
     ("head", "status"),
     [
-        (b"POST / HTTP/1.1\r\nContent-Length: 5000001\r\n\r\n", b"413"),
-        (b"POST / HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n", b"413"),
-        (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", b"411"),
-        (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"411"),
-        (b"POST /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"414"),
-        (b"POST / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (HEAD + b"Content-Length: 5000001\r\n\r\n", b"413"),
+        (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n", b"413"),
+        (HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n", b"400"),
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"411"),
+        (HEAD + b"Content-Length: -1\r\n\r\n", b"400"),
+        (b"POST /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n", b"431"),
+        (HEAD + b"A: " + b"a" * 70_000 + b"\r\n\r\n", b"431"),
+        (HEAD + b"A: b\r\n" * 200 + b"\r\n", b"431"),
+        (HEAD + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", b"400"),
+        (HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\n", b"400"),
     ],
-    ids=["too long", "absurd", "no length", "negative", "long line", "many headers"],
-)
+    ids=[
+        "too long", "much too long", "absurd", "no length", "negative", "long line", "long header", "many headers",
+        "two lengths", "length twice", "no host",
+    ],
+)  # fmt: skip
 def test_what_is_too_big_is_refused_before_it_is_read(door: Door, head: bytes, status: bytes) -> None:
     with door.raw(head) as sender:
         assert status in sender.recv(200).split(b"\r\n")[0]
@@ -210,8 +220,9 @@ def test_what_is_too_big_is_refused_before_it_is_read(door: Door, head: bytes, s
 @pytest.mark.req("W6")
 def test_slow_senders_hold_up_nobody_for_long(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "SENDER_LIMIT", 0.2)
-    silent = [door.raw(b""), door.raw(b"POST / HT"), door.raw(b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{")]
-    dripping, done = door.raw(b"POST / HTTP/1.1\r\nContent-Length: 4000000\r\n\r\n"), threading.Event()
+    head = HEAD + b"Content-Length: "
+    silent = [door.raw(b""), door.raw(b"POST / HT"), door.raw(head + b"9\r\n\r\n{")]
+    dripping, done = door.raw(head + b"4000000\r\n\r\n"), threading.Event()
 
     def drip() -> None:
         try:
@@ -235,7 +246,12 @@ def test_slow_senders_hold_up_nobody_for_long(door: Door, monkeypatch: pytest.Mo
 
 @pytest.mark.req("W6")
 def test_a_sender_that_breaks_off_harms_nobody(door: Door) -> None:
-    for head in (b"", b"POST / HTTP/1.1\r\nContent-Length: 100\r\n\r\n{", b"\x16\x03\x01\x00\x00", b"\0" * 100):
+    for head in (
+        b"",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+        b"\x16\x03\x01\x00\x00",
+        b"\0" * 100,
+    ):
         door.raw(head).close()
     assert door.told(sha=COMMIT) == 204
 
@@ -281,6 +297,65 @@ def test_trouble_while_waking_is_tried_again_and_ends_nothing(door: Door, monkey
     assert door.told(sha=OTHER) == 204
 
 
+class Heard:
+    """A log that remembers."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, int, str]] = []
+
+    def info(self, event: str, **facts: Any) -> None:
+        self.lines.append((event, facts["failures"], ""))
+
+    def error(self, event: str, **facts: Any) -> None:
+        assert facts["service"] == "webhooks" and isinstance(facts["exc_info"], Exception)
+        self.lines.append((event, facts["failures"], facts["cause"]))
+
+
+@pytest.mark.req("T1")
+def test_trouble_while_waking_is_logged_with_its_cause(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "QUIET", 0.05)
+    heard, door.port = Heard(), free_port()
+    receiver = WebhookReceiver.start(config(door.port), {"HOOK": SECRET}, door.wake, heard)
+    assert receiver is not None
+    try:
+        door.trouble = ZeroDivisionError("a bug")
+        assert door.told(sha=COMMIT) == 503
+        assert heard.lines == [("service failed", 1, "ZeroDivisionError: a bug")]
+        door.trouble = None
+        eventually(lambda: door.woken == [COMMIT], what="the second try")
+        eventually(lambda: [line[0] for line in heard.lines[1:]] == ["service recovered"], what="the line")
+        assert door.told(sha=OTHER) == 204, "the thread lives"
+    finally:
+        receiver.stop()
+
+
+def test_what_goes_on_failing_is_logged_seldom() -> None:
+    now, heard = [0.0], Heard()
+    troubles = webhooks.Troubles(heard, lambda: now[0])
+    for second in range(130):
+        now[0] = float(second)
+        troubles.failed(DamascusError("the database is away"))
+    assert [failures for _, failures, _ in heard.lines] == [1, 61, 121]
+
+
+@pytest.mark.req("T1")
+def test_a_log_that_fails_ends_nothing(door: Door) -> None:
+    class Broken(Heard):
+        def error(self, event: str, **facts: Any) -> None:
+            raise OSError("no space left on device")
+
+    door.port = free_port()
+    receiver = WebhookReceiver.start(config(door.port), {"HOOK": SECRET}, door.wake, Broken())
+    assert receiver is not None
+    try:
+        door.trouble = DamascusError("the database is away")
+        assert door.told(sha=COMMIT) == 503
+        door.trouble = None
+        assert door.told(sha=OTHER) == 204
+    finally:
+        receiver.stop()
+
+
 # ── what waits in the queue ───────────────────────────────────────────────────────────────────────────
 
 
@@ -288,7 +363,7 @@ def test_trouble_while_waking_is_tried_again_and_ends_nothing(door: Door, monkey
 def test_only_waits_for_this_commits_ci_end(db: Database) -> None:
     lane = Lane(db)
     waits = {f"W-{n}": Wait(kind, COMMIT, timedelta(hours=1)) for n, kind in enumerate(CI_WAITS)}
-    kept = {"K-1": Wait("ci", OTHER, timedelta(hours=1)), "K-2": Wait("person", COMMIT, timedelta(hours=1))}
+    kept = {"K-1": Wait("ci", OTHER, timedelta(hours=1)), "K-2": Wait("budget", COMMIT, timedelta(hours=1))}
     lane.add(*waits, *kept)
     for item in lane.claim(10):
         lane.settle(item, (waits | kept)[item.story_id])
@@ -299,5 +374,5 @@ def test_only_waits_for_this_commits_ci_end(db: Database) -> None:
         assert door.told(workflow_run={"head_sha": COMMIT, "conclusion": "success"}) == 204
     finally:
         receiver.stop()
-    assert lane.states() == dict.fromkeys(waits, "ready") | {"K-1": "ci", "K-2": "person"}
+    assert lane.states() == dict.fromkeys(waits, "ready") | {"K-1": "ci", "K-2": "budget"}
     assert wake_ci(db, COMMIT) == 0 and wake_ci(db, OTHER) == 1

@@ -14,12 +14,12 @@ from damascus.domain.ids import Sha, StoryId
 from damascus.domain.ports import Candidate, GateResult, Job, TestRun
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Requirement, Spec
-from damascus.gates.evidence import CleanRunner
+from damascus.evidence.runner import CleanRunner
 from damascus.gates.red_green import Red
 from damascus.gates.requirements import Requirements
 from damascus.gates.tests import Tests
 from damascus.git.mirror import Mirror
-from damascus.git.objects import Entry
+from damascus.git.trees import TreeEntry
 from tests.user_repository import UserRepository
 
 PYTHON = shlex.quote(sys.executable)
@@ -29,7 +29,7 @@ CODE = {"src.py": "def add(a, b):\n    return a + b\n"}
 TEST = {"tests/test_add.py": "from src import add\n\ndef test_req_001_adds():\n    assert add(1, 2) == 3\n"}
 BASE = {"README.md": "x\n", "tests/test_old.py": "def test_old():\n    assert len('a') == 1\n"}
 
-Content = str | bytes | Entry | None
+Content = str | bytes | TreeEntry | None
 
 
 def quick(checkout: Path) -> dict[str, str]:
@@ -67,10 +67,10 @@ class Judging:
         base = base or self.base
         return self.mirror.commit_tree(self.mirror.objects.edit(base, changes), [base], "a story\n")
 
-    def _entry(self, content: Content) -> Entry | None:
-        if content is None or isinstance(content, Entry):
+    def _entry(self, content: Content) -> TreeEntry | None:
+        if content is None or isinstance(content, TreeEntry):
             return content
-        return Entry("100644", self.mirror.write_blob(content.encode() if isinstance(content, str) else content))
+        return TreeEntry("100644", self.mirror.write_blob(content.encode() if isinstance(content, str) else content))
 
     def candidate(
         self,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from damascus.domain.config import parse_config
 from damascus.domain.ports import TestRun
-from damascus.gates.evidence import CleanRunner
+from damascus.evidence.runner import CleanRunner
 from damascus.git.setup import WorkspaceSetup
 from damascus.system.sandbox import Level
 from tests.gates.judging import Content, Judging

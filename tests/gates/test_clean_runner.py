@@ -12,8 +12,8 @@ import pytest
 from damascus.domain.errors import Stopping, TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Job
-from damascus.gates.evidence import CleanRunner
-from damascus.git.objects import Entry
+from damascus.evidence.runner import CleanRunner
+from damascus.git.trees import TreeEntry
 from damascus.system.sandbox import Level, seats_at
 from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
 from tests.levels import need
@@ -137,7 +137,7 @@ def test_an_overlay_replaces_what_the_candidate_put_there(tmp_path: Path) -> Non
     judging, outside = Judging.of(tmp_path), tmp_path / "outside"
     outside.mkdir()
     link = judging.mirror.write_blob(str(outside).encode())
-    commit = judging.commit({"held": Entry("120000", link), "tests": Entry("120000", link)})
+    commit = judging.commit({"held": TreeEntry("120000", link), "tests": TreeEntry("120000", link)})
     tar = archive({"run": "#!/bin/sh\ntest ! -e escape\n", "../escape": "x", "sub/data": "y"}, executable=("run",))
     for at in ("held", "tests/held"):
         job = Job(judging.mirror.tree(commit), f"./{at}/run", 10, "x", tmp_path / "l", overlay=tar, overlay_at=at)

@@ -29,7 +29,7 @@ def test_honest_work_passes_with_nothing_unproved(tmp_path: Path, command: str) 
     judging = Judging.of(tmp_path)
     result = judged(judging, judging.candidate(CODE | TEST, command=command))
     assert result.findings == [] and result.unverified == []
-    assert len(judging.checkouts) == 5, "green, ours, the story's own failing, the suite, ours in it; no control"
+    assert len(judging.checkouts) == 6, "green, ours, the story's own failing and expecting, the suite, ours in it"
 
 
 CLASSES = """\
@@ -281,3 +281,12 @@ def test_a_document_that_holds_tests_is_no_mere_document(tmp_path: Path) -> None
     command = f"{PYTEST.removesuffix('tests')}--doctest-glob='*.md' ."
     result = judged(judging, judging.candidate(files, command=command, kind=Kind.DOCS))
     assert len(judging.checkouts) > 1 and result.findings == []
+
+
+@pytest.mark.req("D7")
+def test_a_suite_of_another_runner_is_asked_in_its_own_words(tmp_path: Path) -> None:
+    """⚑ where the Test Command is pytest and the suite unittest, ours were functions that unittest does not run."""
+    old = "import unittest\n\n\nclass Old(unittest.TestCase):\n    def test_old(self):\n        self.assertTrue(1)\n"
+    judging = Judging.of(tmp_path, {"README.md": "x\n", "tests/test_old.py": old})
+    suite = f'[test]\ncommand = "{UNITTEST}"\n'
+    assert judged(judging, judging.candidate(CODE | TEST, command=ONE_FILE, config=suite)).findings == []

@@ -7,9 +7,9 @@ import pytest
 
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.spec import Requirement
+from damascus.evidence.held_out import HeldOutFile, acceptance_command
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.commands import Commands
-from damascus.gates.held_out import HeldOutFile, acceptance_command
 from damascus.gates.tests import Tests
 from tests.gates.judging import CODE, PYTEST, PYTHON, TEST, Judging, archive, verdicts
 

@@ -1,13 +1,15 @@
 """Gate mutation: the body of each changed function is taken away, and a test must notice."""
 
 import json
+import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from damascus.domain.ports import Candidate, GateResult
+from damascus.domain.ports import Candidate, EvidenceRunner, GateResult, Job, TestRun
 from damascus.domain.spec import Requirement
 from damascus.gates.mutation import Mutation
 from tests.gates.judging import BASE, Judging, verdicts
@@ -50,7 +52,35 @@ def test_a_function_that_a_test_needs_passes(judging: Judging) -> None:
     told = json.loads(Path(result.evidence[0].log).read_text())
     for mutant in told:
         assert mutant["where"].startswith("src.py:2") and mutant["died"] == ["tests/test_add.py::test_req_001"]
-        assert mutant["diff"] == f"--- a/src.py\n+++ b/src.py\n@@ -3,0 +3,1 @@\n+    {mutant['put in']}"
+    assert [mutant["diff"].partition("@@ ")[2] for mutant in told] == [
+        f"-3,1 +3,1 @@\n-    return a + b\n+    return {told[0]['put in']}",
+        f"-3,0 +3,1 @@\n+    {told[1]['put in']}",
+    ]
+
+
+@dataclass
+class TwoAtOnce:
+    """A runner in which no control begins before another story's has begun."""
+
+    runner: EvidenceRunner
+    both: threading.Barrier
+
+    def run(self, job: Job) -> TestRun:
+        if job.label == "control":
+            self.both.wait()
+        return self.runner.run(job)
+
+
+@pytest.mark.req("D7")
+def test_no_story_waits_for_the_control_of_another(judging: Judging) -> None:
+    test = "from src import add\n\ndef test_req_001():\n    assert add(1, 2) == 3\n"
+    stories = [candidate(judging, {"src.py": CODE + more, "tests/test_add.py": test}) for more in ("", "# other\n")]
+    gate = Mutation(TwoAtOnce(judging.runner, threading.Barrier(2, timeout=60)))
+
+    with ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(gate.check, stories))
+
+    assert [verdicts(result) for result in results] == [[], []]
 
 
 LIES = {
@@ -68,8 +98,29 @@ LIES = {
     "source text": "import pathlib\ndef test_req_001():\n    assert pathlib.Path('src.py').read_text() == '''"
     + CODE
     + "'''\n",
+    "lines that ran": "import sys\ndef test_req_001():\n    lines = []\n    def trace(frame, event, arg):\n"
+    "        lines.append(frame.f_lineno)\n        return trace\n    sys.settrace(trace)\n    add(1, 2)\n"
+    "    sys.settrace(None)\n    assert max(lines) == max(line for *_, line in add.__code__.co_lines() if line)\n",
+    "arguments that were used": "class Spy(int):\n    used = 0\n    def __add__(self, other):\n        Spy.used += 1\n"
+    "        return 0\ndef test_req_001():\n    add(Spy(1), 2)\n    assert Spy.used\n",
+    "conditions of the source": "import ast, pathlib\ndef test_req_001():\n    add(1, 2)\n"
+    "    for one in ast.walk(ast.parse(pathlib.Path('src.py').read_text())):\n        if isinstance(one, ast.If):\n"
+    "            assert not eval(ast.unparse(one.test))\n",
+    "an error alone": "import pytest\ndef test_req_001():\n    with pytest.raises(TypeError):\n        add(1, 'a')\n",
     "bytecode": "def test_req_001():\n    assert len(add.__code__.co_code) == LENGTH\n",
 }
+
+
+WORKS = "SEEN = []\n\n\ndef add(a: int, b: int) -> int:\n    SEEN.append(a)\n    return a + b\n"
+
+
+@pytest.mark.req("D7")
+def test_who_asks_only_what_else_was_done_is_told(judging: Judging) -> None:
+    """It may be what the requirement is about; a person can tell."""
+    only = "import src\n\ndef test_req_001():\n    src.add(1, 2)\n    assert src.SEEN == [1]\n"
+    result = judge(judging, WORKS, only)
+    assert verdicts(result) == []
+    assert "mutation: src.py:4 add: its tests notice that it ran, and none what it answers" in result.notes
 
 
 @pytest.mark.req("D7")

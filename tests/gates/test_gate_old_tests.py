@@ -5,71 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from damascus.domain.ports import GateResult
-from damascus.gates.old_tests import OldTests
 from damascus.gates.reworded_tests import OFF
-from tests.gates.judging import PYTEST, PYTHON, UNITTEST, Judging, verdicts
-from tests.toolchains import need_program
-
-CALC = """\
-def one():
-    return 1
-
-
-def two():
-    return 2
-
-
-def double(n):
-    return n * 2
-
-
-def triple(n):
-    return n * 3
-
-
-def square(n):
-    return n * n
-"""
-BROKEN = CALC.replace("return 1", "return 11")
-CONFTEST = "import pytest\n\n\n@pytest.fixture\ndef wanted():\n    return 2\n"
-HELPER = "def same(a, b):\n    assert a == b\n"
-CASES = "import pytest\nfrom calc import triple\n\n\n@pytest.mark.parametrize('n', [1, 2, 3])\n"
-TEST_ONE = "from calc import one\n\n\ndef test_one():\n    assert one() == 1\n"
-TEST_SAME = "from calc import double\nfrom tests.helper import same\n\n\ndef test_same():\n    same(double(2), 4)\n"
-TEST_FIXTURE = "from calc import two\n\n\ndef test_fixture(wanted):\n    assert two() == wanted\n"
-TEST_CASES = CASES + "def test_triple(n):\n    assert triple(n) == n + n + n\n"
-TEST_DATA = (
-    "import pathlib\nfrom calc import square\n\n\ndef test_data():\n"
-    "    assert square(4) == int((pathlib.Path(__file__).parent / 'want.txt').read_text())\n"
+from tests.gates.judging import PYTEST, PYTHON, UNITTEST, verdicts
+from tests.gates.old_tests_project import (
+    BASE,
+    BROKEN,
+    CALC,
+    CONFTEST,
+    HELPER,
+    NEW,
+    ONE,
+    SUITE,
+    TEST_CASES,
+    TEST_ONE,
+    Files,
+    judged,
 )
-BASE = {
-    "calc.py": CALC,
-    "tests/__init__.py": "",
-    "tests/conftest.py": CONFTEST,
-    "tests/helper.py": HELPER,
-    "tests/test_one.py": TEST_ONE,
-    "tests/test_same.py": TEST_SAME,
-    "tests/test_fixture.py": TEST_FIXTURE,
-    "tests/test_cases.py": TEST_CASES,
-    "tests/test_data.py": TEST_DATA,
-    "tests/want.txt": "16\n",
-}
-NEW = {
-    "m.py": "def value():\n    return 42\n",
-    "tests/test_m.py": "def test_m():\n    import m\n    assert m.value()\n",
-}
-SUITE = f'[test]\ncommand = "{PYTEST}"\n'.replace("'", "")
-ONE = "tests/test_one.py::test_one"
-Files = Mapping[str, str | None]
-
-
-def judged(
-    folder: Path, files: Files, base: Mapping[str, str] = BASE, config: str = SUITE, **spec: object
-) -> GateResult:
-    judging = Judging.of(folder, dict(base))
-    candidate = judging.candidate(files, config=config, **{"scope": ("**",), **spec})  # type: ignore[arg-type]
-    return OldTests(judging.runner, judging.mirror).check(candidate)
+from tests.toolchains import need_program
 
 
 @pytest.mark.req("D7")
@@ -329,73 +281,3 @@ def test_a_runner_that_tells_no_single_test_is_compared_by_exit_code_and_count(t
     result = judged(tmp_path, {**NEW, **files}, base, config)
     assert result.findings == []
     assert [ask.tests for ask in result.asks] == ([] if honest else [["tests/test_one.py::TestOne::test_one"]])
-
-
-MOVED = {"calc.py": None, "shop/__init__.py": "", "shop/sums.py": CALC}
-EVERY = ("test_one", "test_same", "test_fixture", "test_cases", "test_data")
-
-
-def adapting(old: str, new: str, base: Mapping[str, str] = BASE) -> dict[str, str | None]:
-    """What an honest refactor makes of the tests."""
-    return {path: text.replace(old, new) for path, text in base.items() if path.startswith("tests/") and old in text}
-
-
-@pytest.mark.req("D7")
-@pytest.mark.parametrize(
-    "files",
-    [
-        {**MOVED, **adapting("from calc", "from shop.sums")},
-        {
-            "calc.py": CALC.replace("def one", "def uno"),
-            **adapting("one()", "uno()"),
-            "tests/test_one.py": TEST_ONE.replace("import one", "import uno").replace("one()", "uno()"),
-        },
-        {
-            "calc.py": CALC.partition("def double")[0],
-            "more.py": "def double" + CALC.partition("def double")[2],
-            **adapting("from calc import double", "from more import double"),
-            **adapting("from calc import triple", "from more import triple"),
-            **adapting("from calc import square", "from more import square"),
-        },
-    ],
-    ids=["module", "function", "split"],
-)
-def test_a_refactor_that_renames_lands_with_the_bases_assertions(tmp_path: Path, files: Files) -> None:
-    result = judged(tmp_path, files)
-    assert (result.findings, result.asks) == ([], [])
-    assert "under the names that the code has now" in result.notes[0]
-
-
-@pytest.mark.req("D7")
-@pytest.mark.parametrize(
-    "files",
-    [
-        {
-            **MOVED,
-            "shop/sums.py": BROKEN,
-            **adapting("from calc", "from shop.sums"),
-            "tests/test_one.py": TEST_ONE.replace("from calc", "from shop.sums").replace("== 1", "== 11"),
-        },
-        {
-            "calc.py": BROKEN,
-            "uno.py": "def uno():\n    return 1\n",
-            "tests/test_one.py": "from uno import uno\n\n\ndef test_one():\n    assert uno() == 1\n",
-        },
-        {
-            "calc.py": BROKEN,
-            "tests/calc2.py": CALC,
-            "tests/test_one.py": TEST_ONE.replace("from calc", "from tests.calc2"),
-        },
-        {
-            **MOVED,
-            "shop/sums.py": BROKEN,
-            **adapting("from calc", "from shop.sums"),
-            "tests/test_one.py": "import shop.sums\nshop.sums.one = lambda: 1\n"
-            + TEST_ONE.replace("calc", "shop.sums"),
-        },
-    ],
-    ids=["value", "beside", "in the tests", "patched"],
-)
-def test_a_lie_that_looks_like_a_refactor_is_asked_about(tmp_path: Path, files: Files) -> None:
-    result = judged(tmp_path, files)
-    assert [ask.tests for ask in result.asks] == [[ONE]] and result.findings == []

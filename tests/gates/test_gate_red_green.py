@@ -201,7 +201,7 @@ def test_red_is_seen_on_the_base_with_the_candidates_tests_only(tmp_path: Path) 
     ],
 )
 def test_a_file_that_a_command_looks_at_is_no_judge(command: str, path: str, run: bool) -> None:
-    from damascus.gates.diff_paths import executes
+    from damascus.evidence.diff_paths import executes
 
     assert executes(command, path) is run
 
@@ -218,3 +218,20 @@ def test_a_file_that_cannot_be_imported_hides_no_other_red_test(tmp_path: Path) 
     red = judging.red(candidate)
     assert sorted(red.red_tests) == ["tests/test_cli.py::test_req_001_runs", "tests/test_other.py"]
     assert judging.requirements(replace(candidate, red=red), "REQ-001", "REQ-002").findings == []
+
+
+EXAMPLE = 'def add(a, b):\n    """REQ-001\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n'
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("base", [{}, {"src.py": "def one():\n    return 1\n"}], ids=["new", "there"])
+def test_examples_in_a_source_that_the_command_names_are_red_without_the_code(
+    tmp_path: Path, base: dict[str, str]
+) -> None:
+    """⚑ the file that is named was taken for a test, and laid over the base with its code."""
+    judging = Judging.of(tmp_path, BASE | base)
+    command = f"{PYTHON} -m pytest -q -p no:cacheprovider --doctest-modules src.py tests"
+    candidate = judging.candidate({"src.py": "".join(base.values()) + EXAMPLE} | TEST, command=command)
+    red = judging.red(candidate)
+    assert red.findings == [] and "src.py::src.add" in red.red_tests
+    assert judging.tests(candidate).findings == []

@@ -141,3 +141,32 @@ def test_pytest_run_in_a_folder_below_finds_its_sources(tmp_path: Path) -> None:
         files, command=f"cd back && {PYTHON} -m pytest -q", scope=("back/pytest.ini", "back/")
     )
     assert judging.requirements(candidate, "REQ-001").findings == []
+
+
+SHARED = """\
+import unittest
+
+from src import add
+
+
+class Checks:
+    def test_req_001_adds(self):
+        self.assertEqual(add(1, self.more), 1 + self.more)
+
+
+class Two(Checks, unittest.TestCase):
+    more = 2
+
+
+class Further(Two):
+    more = 7
+"""
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize("command", [UNITTEST, f"{PYTHON} -m pytest -q -p no:cacheprovider tests"])
+def test_a_test_that_a_class_inherits_in_its_file_names_what_it_proves(tmp_path: Path, command: str) -> None:
+    """⚑ it is reported under the name of the class that runs it, which the source has nowhere."""
+    judging = Judging.of(tmp_path)
+    candidate = judging.candidate(CODE | {"tests/test_add.py": SHARED}, command=command)
+    assert judging.requirements(candidate, "REQ-001").findings == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from damascus.gates.scope import ScopeGate
-from damascus.git.objects import Entry
+from damascus.git.trees import TreeEntry
 from tests.gates.judging import CODE, Judging, verdicts
 
 
@@ -61,7 +61,7 @@ def test_git_attributes_only_when_the_scope_names_them(tmp_path: Path) -> None:
 )
 def test_links_stay_inside(tmp_path: Path, path: str, target: str, refused: bool) -> None:
     judging = Judging.of(tmp_path)
-    link = Entry("120000", judging.mirror.write_blob(target.encode()))
+    link = TreeEntry("120000", judging.mirror.write_blob(target.encode()))
     result = ScopeGate(judging.mirror).check(judging.candidate({path: link}))
     assert verdicts(result) == (["scope_violation"] if refused else [])
 
@@ -77,7 +77,7 @@ def test_a_name_that_no_row_could_hold_is_refused(tmp_path: Path) -> None:
 @pytest.mark.req("D6")
 def test_a_nested_repository_is_refused(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    candidate = judging.candidate({"tests/nested": Entry("160000", judging.base)})
+    candidate = judging.candidate({"tests/nested": TreeEntry("160000", judging.base)})
     assert verdicts(ScopeGate(judging.mirror).check(candidate)) == ["scope_violation"]
 
 
@@ -138,3 +138,23 @@ def test_what_tools_obey_by_its_name_must_be_named(tmp_path: Path, path: str) ->
     assert verdicts(covered) == ["scope_violation"] and "the scope must name it" in covered.findings[0].message
     named = path if path.count("/") == 1 else f"{path.rpartition('/')[0]}/"
     assert gate.check(judging.candidate({path: "x\n"}, scope=(named,))).findings == []
+
+
+TURNED = "def allowed(user):\n    return user.admin  # \u202e } or is_guest(user)\u2066\n"
+"""As people see it, the comment ends before the code does."""
+
+
+@pytest.mark.req("D6")
+def test_code_that_is_shown_in_another_order_than_it_runs_is_refused(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    gate = ScopeGate(judging.mirror)
+    [finding] = gate.check(judging.candidate({"src.py": TURNED})).findings
+    assert finding.verdict == "scope_violation" and "reads otherwise than it runs" in finding.message
+    escaped = 'MARK = "\\u202e"\nRIGHT_TO_LEFT = "\u05e9\u05dc\u05d5\u05dd\u200f"\n'
+    honest = judging.candidate({"src.py": escaped, "docs/rtl.md": TURNED}, scope=("src.py", "docs/"))
+    assert gate.check(honest).findings == []
+
+
+def test_what_the_base_shows_in_another_order_is_left_alone(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, {"src.py": TURNED})
+    assert ScopeGate(judging.mirror).check(judging.candidate({"src.py": TURNED + "X = 1\n"})).findings == []

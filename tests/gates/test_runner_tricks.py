@@ -10,8 +10,8 @@ from damascus.domain.spec import Requirement
 from damascus.gates.canary import Canary
 from damascus.gates.requirements import Requirements
 from damascus.gates.tests import Tests
+from damascus.lab.lies.runner_tricks import TRICKS, Trick
 from tests.gates.judging import PYTEST, UNITTEST, Judging, verdicts
-from tests.lying_agents.runner_tricks import TRICKS, Trick
 
 BASE = {"README.md": "x\n", "tests/test_old.py": "import unittest\n\n\nclass TestOld(unittest.TestCase):\n"
         "    def test_old(self):\n        self.assertEqual(len('a'), 1)\n"}  # fmt: skip

@@ -51,3 +51,33 @@ def test_a_harness_of_its_own_is_judged_by_its_exit_code(tmp_path: Path) -> None
     own = MANIFEST + '[[test]]\nname = "own"\nharness = false\n'
     main = "fn main() { assert!(std::env::args().count() == 1); assert_eq!(shop::price(1), 2); }\n"
     assert judged(tmp_path, {"Cargo.toml": own, "tests/own.rs": main}).findings == []
+
+
+INSIDE = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn req_001_price() { assert_eq!(super::price(2), 4); }\n}\n"
+NESTED = {"src/lib.rs": "mod a;\n", "src/a/mod.rs": "pub mod b;\n", "src/a/b.rs": CODE + INSIDE}
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"src/lib.rs": CODE + INSIDE}, "cargo test --offline"),
+        ({"src/lib.rs": "pub mod shop;\n", "src/shop.rs": CODE + INSIDE}, "cargo test --offline --lib shop::"),
+        (NESTED, "cargo test --offline"),
+    ],
+    ids=["in a file that is there", "in a new module", "in a module of a new one"],
+)  # fmt: skip
+def test_tests_inside_of_sources_are_red_on_the_base(tmp_path: Path, files: dict[str, Content], command: str) -> None:
+    need_program("cargo")
+    judging = Judging.of(tmp_path, BASE)
+    candidate = judging.candidate(files, command=command, scope=tuple(files))
+    assert judging.requirements(candidate, "REQ-001").findings == []
+    assert judging.tests(candidate).findings == []
+
+
+@pytest.mark.req("D7")
+def test_tests_inside_of_sources_that_need_no_code_are_not_red(tmp_path: Path) -> None:
+    need_program("cargo")
+    judging = Judging.of(tmp_path, BASE | {"src/lib.rs": CODE})
+    more = {"src/lib.rs": CODE + "pub fn twice() -> i64 { 2 }\n" + INSIDE}
+    assert verdicts(judging.red(judging.candidate(more, command="cargo test --offline"))) == ["not_red"]

@@ -13,7 +13,7 @@ from damascus.domain.spec import Requirement
 from damascus.gates.canary import Canary
 from damascus.gates.mutation import Mutation
 from damascus.stacks.kit import Kit
-from damascus.stacks.probes.reading import PythonProbe
+from damascus.stacks.python.probe.reading import PythonProbe
 from tests.gates.judging import PYTEST, PYTHON, Content, Judging, verdicts
 
 BASE = {"README.md": "x\n", "tests/__init__.py": "", "Makefile": f"test:\n\t{PYTHON} -m unittest -v\n"}
@@ -357,7 +357,7 @@ def test_requirements_mutants_and_canary_see_single_tests(tmp_path: Path, comman
     mutation = Mutation(judging.runner).check(candidate)
     assert (mutation.findings, mutation.unverified) == ([], [])
     canary = Canary(judging.runner, judging.mirror).check(candidate)
-    assert (canary.findings, canary.unverified) == ([], []) and len(canary.evidence) == 2
+    assert (canary.findings, canary.unverified) == ([], []) and len(canary.evidence) == 3
 
 
 # ── how it gets there ─────────────────────────────────────────────────────────────────────────────────

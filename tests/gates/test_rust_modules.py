@@ -2,7 +2,8 @@
 
 import pytest
 
-from damascus.gates.rust_modules import Unreadable, items_of_tests, with_tests_of
+from damascus.stacks.rust.inner_tests import UnreadableRust, items_of_tests, on_base, with_tests_of
+from damascus.stacks.rust.source import read
 
 CODE = "pub fn one() -> i32 {\n    1\n}\n"
 TESTS = """\
@@ -48,9 +49,22 @@ def test_other_items_of_tests_go_with_it_and_code_stays() -> None:
     ids=["nested", "stray", "open", "text"],
 )
 def test_what_can_t_be_told_apart_is_said(base: str) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableRust):
         with_tests_of(base, CODE)
 
 
 def test_a_source_without_tests_has_nothing_to_put_back() -> None:
     assert with_tests_of(NOISE + CODE, CODE) is None
+
+
+def test_a_test_that_gives_an_error_back_can_fail() -> None:
+    """⚑ without a macro of assertions it was taken for an empty one."""
+    gives = '#[test]\nfn it() -> Result<(), String> {\n    if one() == 1 { Ok(()) } else { Err("two".into()) }\n}\n'
+    assert read(gives).tests["it"].can_fail
+    assert not read(gives.replace('Err("two".into())', "Ok(())")).tests["it"].can_fail
+
+
+@pytest.mark.req("D7")
+def test_a_module_of_a_new_file_is_declared_on_the_base_and_no_other() -> None:
+    assert on_base("pub mod a;\nmod b;\n" + CODE, CODE, ["a"]) == CODE + "\npub mod a;\n"
+    assert on_base(CODE, CODE, ["a"]) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from damascus.domain.ids import Sha, StoryId
 from damascus.git.mirror import Mirror
-from damascus.git.objects import Entry
+from damascus.git.trees import TreeEntry
 from damascus.git.workspaces import Workspace, Workspaces
 
 PERSON = {
@@ -94,7 +94,7 @@ class Project:
 
     def candidate(self, base: Sha, files: Mapping[str, bytes | None], message: str = "story\n") -> Sha:
         changes = {
-            path: None if data is None else Entry("100644", self.mirror.write_blob(data))
+            path: None if data is None else TreeEntry("100644", self.mirror.write_blob(data))
             for path, data in files.items()
         }
         return self.mirror.commit_tree(self.mirror.objects.edit(base, changes), [base], message)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from damascus.git.commands import Git
 from damascus.git.excludes import BUILT_IN, rules_from
-from damascus.git.objects import parents
+from damascus.git.trees import parents
 
 LINES = [
     "*.log", "!keep.log", "/top", "dir/", "a/b", "a/*/c", "**/deep", "a/**", "a/**/z", "**", "*", "?", "[ab]", "[!a]",

@@ -6,7 +6,7 @@ import pytest
 
 from damascus.domain.errors import DamascusError
 from damascus.git.in_place import set_up_in
-from damascus.git.made import Made, entries, first_reference, keep_only, made_in
+from damascus.git.made import MadeBySetup, entries, first_reference, keep_only, made_in
 from damascus.git.workspaces import aside_of, put_back
 
 
@@ -17,8 +17,8 @@ def write(folder: Path, **files: str) -> None:
         path.write_text(text)
 
 
-def made(folder: Path, *roots: str) -> Made:
-    return Made(folder, folder, roots)
+def made(folder: Path, *roots: str) -> MadeBySetup:
+    return MadeBySetup(folder, folder, roots)
 
 
 @pytest.mark.req("D7")

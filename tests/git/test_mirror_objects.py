@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Sha
 from damascus.git.mirror import Conflicted, Rebased, RefMove
-from damascus.git.objects import Entry
+from damascus.git.trees import TreeEntry
 from tests.git.repos import S1, Project, counting_git, git, planted_program
 
 
@@ -81,10 +81,10 @@ def test_an_edited_tree_is_the_one_git_would_write(
     assert edited == mirror.git.out("write-tree", index=index)
 
 
-def _consistent(names: list[str], blob: Sha) -> dict[str, Entry]:
+def _consistent(names: list[str], blob: Sha) -> dict[str, TreeEntry]:
     """No name that is also the folder of another."""
     kept = [name for name in names if not any(other.startswith(name + "/") for other in names)]
-    return {name: Entry("100644", blob) for name in kept}
+    return {name: TreeEntry("100644", blob) for name in kept}
 
 
 _PROJECTS: list[Project] = []

@@ -7,7 +7,7 @@ import pytest
 
 from damascus.git.made import holds_packages
 from damascus.git.own_products import own_products
-from damascus.git.sources import Sources
+from damascus.stacks.own_code import Sources
 
 CODE = "def kilo():\n    return 1000  # bytes, as disks are sold\n"
 SCRIPT = 'import { readFileSync } from "node:fs";\nexport const kilo = () => 1000;\n'

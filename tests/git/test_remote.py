@@ -11,10 +11,10 @@ import pytest
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha, sha
 from damascus.domain.ports import Stale
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.gitea_server_settings import free_port
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.remote import Protected, Remote
+from damascus.trial_forge.server import GiteaServer
+from damascus.trial_forge.settings import free_port
 from tests.forges.scripted_gitea import Reply, scripted
 from tests.real_forge import Planted, plant
 from tests.user_repository import candidate

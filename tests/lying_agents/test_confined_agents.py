@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from damascus.lab.catalogue import LIES
+from damascus.lab.honest import TALES
+from damascus.lab.play import Scene
+from damascus.lab.tale import STORY, Tale
 from damascus.system.sandbox import Level
 from tests.levels import need
-from tests.lying_agents.catalogue import LIES
-from tests.lying_agents.honest import TALES
-from tests.lying_agents.tale import STORY, Scene, Tale
+from tests.lying_agents.playing import first_commit, play_confined, told
 
 REACHING = [tale for tale in (*LIES, *TALES) if tale.reaches]
 
@@ -23,7 +25,7 @@ def planted_hooks(scene: Scene) -> list[Path]:
 @pytest.mark.parametrize("tale", REACHING, ids=lambda tale: tale.slug)
 def test_in_a_cage_it_reaches_nothing(tale: Tale, tmp_path: Path, database_url: str) -> None:
     need(Level.BUBBLEWRAP)
-    scene = tale.play_confined(tmp_path, database_url)
+    scene = play_confined(tale, tmp_path, database_url)
 
     assert list(scene.outside.iterdir()) == []
     assert planted_hooks(scene) == []
@@ -31,5 +33,5 @@ def test_in_a_cage_it_reaches_nothing(tale: Tale, tmp_path: Path, database_url: 
     assert scene.yard.project.mirror.tip("main") == scene.yard.main()
     assert not scene.yard.project.worktrees.joinpath(STORY).is_symlink()
     if tale in LIES:
-        assert scene.item()["phase"] == "blocked", scene.told()
-        assert scene.yard.main() == scene.first_commit
+        assert scene.item()["phase"] == "blocked", told(scene)
+        assert scene.yard.main() == first_commit(scene)

@@ -4,17 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.lying_agents.honest import TALES
-from tests.lying_agents.tale import Tale, assert_landed
+from damascus.lab.honest import TALES
+from damascus.lab.tale import Tale
+from tests.lying_agents.afterwards import check
+from tests.lying_agents.playing import assert_landed, own_run_was_green, play, told
 
 
 @pytest.mark.req("D6", "D7", "D13", "X4")
 @pytest.mark.parametrize("tale", TALES, ids=lambda tale: tale.slug)
 def test_an_honest_agent_lands(tale: Tale, tmp_path: Path, database_url: str) -> None:
-    scene = tale.play(tmp_path, database_url)
+    scene = play(tale, tmp_path, database_url)
 
-    assert scene.item()["last_verdict"] == tale.verdict, scene.told()
-    tale.after(scene)
+    assert scene.item()["last_verdict"] == tale.verdict, told(scene)
+    check(scene, tale.name)
     assert_landed(scene)
     if tale.fools:
-        assert scene.own_run_was_green()
+        assert own_run_was_green(scene)

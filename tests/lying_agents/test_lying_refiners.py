@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lying_agents.tale import PYTEST
+from damascus.lab.tale import PYTEST
 from tests.yard import CONFIG, Yard
 
 pytestmark = pytest.mark.req("D19", "D6")

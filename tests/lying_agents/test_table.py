@@ -3,16 +3,17 @@
 import pytest
 
 from damascus.domain.verdict import Verdict
-from tests.lying_agents.catalogue import LIES
-from tests.lying_agents.honest import TALES
-from tests.lying_agents.table import tables, written
+from damascus.lab.catalogue import LIES
+from damascus.lab.honest import TALES
+from tests.lying_agents.table import LAB, PAGE, families, tables, written
 
 OF_SPEC_AND_WORKER = {Verdict.SPEC_AMBIGUOUS, Verdict.SPEC_WRONG, Verdict.WORKER_CRASH}
 
 
 @pytest.mark.req("W22")
 def test_the_page_has_exactly_these_tables() -> None:
-    assert written()[1] == tables(), "write it anew: python -m tests.lying_agents.table"
+    assert written(PAGE)[1] == tables(), "write it anew: python -m tests.lying_agents.table"
+    assert written(LAB, "families")[1] == families(), "write it anew: python -m tests.lying_agents.table"
 
 
 def test_there_are_enough_and_each_has_its_own_name() -> None:

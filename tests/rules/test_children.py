@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from damascus.forges import gitea_server_programs
-from damascus.store import pgbinaries
+from damascus.stacks import REGISTRY
+from damascus.store.embedded import binaries as pgbinaries
+from damascus.trial_forge import programs as gitea_server_programs
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "damascus"
 AT_THE_TERMINAL = ("cli/", "writes/terminal.py", "store/dump.py")
 """Run by a person's own command, at its terminal, with nothing to lose."""
-IN_THE_CAGE = ("stacks/runners/",)
+IN_THE_CAGE = tuple(f"stacks/{name}/" for name in ("runners", *(f"{stack}/runner" for stack in REGISTRY)))
 """Children of a judged command, which has a session of its own."""
 
 

@@ -12,7 +12,7 @@ import pytest
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, Forge, Job
 from damascus.domain.verdict import Phase
-from damascus.engine import briefs
+from damascus.engine.agent_step import briefs
 from damascus.engine.tools import nothing
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.rules.tree import document
@@ -49,7 +49,7 @@ def test_every_forbidden_move_has_a_guard_and_a_test_that_is_there() -> None:
     unproved = {}
     for move, (_, proof) in rows.items():
         named = re.findall(r"\btest_\w+", proof)
-        if not (named and set(named) <= names_of_tests()) and not re.match(r"later: \w+", proof):
+        if not named or not set(named) <= names_of_tests():
             unproved[move] = proof
     assert unproved == {}, "moves whose test is not there"
 

@@ -23,18 +23,83 @@ def test_the_arrows_of_the_layers_point_down() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+LIBRARIES_OF_THE_DOMAIN = {
+    "domain/front_matter.py": {"pydantic", "yaml"},
+    "domain/config_variables.py": {"pydantic", "pydantic_settings"},
+}
+"""Beside pydantic, by file: pure readers of a format that is the domain's own."""
+
+
 def test_adapters_know_neither_store_nor_engine_and_the_domain_nobody() -> None:
+    """Wherever in a file the import stands."""
     found = []
     for name, text in sources().items():
         family = name.split("/", maxsplit=1)[0]
-        imported = set(re.findall(r"^\s*(?:from|import) damascus\.(\w+)", text, re.MULTILINE))
+        modules = modules_of(text)
+        imported = {module.split(".")[1] for module in modules if module.startswith("damascus.")}
         if family in ("agents", "gates", "forges"):
             found += [f"{name} imports {other}" for other in imported & {"store", "engine", "cli", "app"}]
         if family == "domain":
             found += [f"{name} imports {other}" for other in imported - {"domain"}]
-            outside = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)) - {"damascus"}
-            found += [f"{name} imports {other}" for other in outside - set(sys.stdlib_module_names) - {"pydantic"}]
+            outside = {module.split(".")[0] for module in modules} - {"damascus"} - set(sys.stdlib_module_names)
+            known = LIBRARIES_OF_THE_DOMAIN.get(name, {"pydantic"})
+            found += [f"{name} imports {other}" for other in outside - known]
     assert found == []
+
+
+TERMINAL = {"print", "input", "isatty", "getpass", "getuser", "get_terminal_size", "cwd", "getcwd"}
+BELOW_TELLING = {"telling", "store", "domain"}
+
+
+def test_what_a_person_can_do_is_there_for_every_caller() -> None:
+    """People and telling: no command line, no terminal, no guess at who acts."""
+    found = []
+    for name, text in sources().items():
+        family = name.split("/", maxsplit=1)[0]
+        if family not in ("people", "telling"):
+            continue
+        imported = modules_of(text)
+        found += [f"{name} imports {m}" for m in imported if m.split(".")[0] in ("typer", "click", "rich", "getpass")]
+        found += [f"{name} imports {m}" for m in imported if f"{m}.".startswith("damascus.cli.")]
+        found += [f"{name} calls {call}" for call in called(text) & TERMINAL]
+        found += [f"{name} reads sys.{part}" for part in parts_of_sys(text)]
+        if family == "telling":
+            ours = {module.split(".")[1] for module in imported if module.startswith("damascus.")}
+            found += [f"{name} imports {other}" for other in ours - BELOW_TELLING]
+    assert found == []
+
+
+def modules_of(text: str) -> set[str]:
+    """Every module that a source imports, wherever it does so: `from damascus import cli` is damascus.cli."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return found
+
+
+def parts_of_sys(text: str) -> set[str]:
+    """What a source takes of sys that belongs to a terminal or a command line."""
+    taken = {module.removeprefix("sys.") for module in modules_of(text) if module.startswith("sys.")}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "sys":
+            taken.add(node.attr)
+    return taken & {"argv", "stdin", "stdout", "stderr", "exit"}
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("import typer", "typer"),
+        ("from damascus import cli", "damascus.cli"),
+        ("from damascus.cli.say import say", "damascus.cli.say"),
+        ("def f():\n    from typer import confirm", "typer"),
+    ],
+)
+def test_the_rule_sees_every_way_to_import(text: str, module: str) -> None:
+    assert module in modules_of(text)
 
 
 def test_no_file_is_a_dumping_ground() -> None:

@@ -68,7 +68,7 @@ def test_hints_name_this_tree_or_the_package_itself(tmp_path: Path, monkeypatch:
     assert installing.install("gateway").endswith("-m pip install 'litellm[proxy]'")
     extras = PROJECT["optional-dependencies"]
     assert {name: [plain(one) for one in extras[name]] for name in installing.PACKAGES} == {
-        name: [plain(package)] for name, package in installing.PACKAGES.items()
+        name: [plain(package) for package in packages] for name, packages in installing.PACKAGES.items()
     }
 
 

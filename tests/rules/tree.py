@@ -8,11 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "damascus"
 TESTS = ROOT / "tests"
+TALES = (SOURCE / "lab" / "lies", SOURCE / "lab" / "honest")
 
 
 @cache
 def sources(pattern: str = "*.py") -> dict[str, str]:
-    return {str(path.relative_to(SOURCE)): path.read_text() for path in sorted(SOURCE.rglob(pattern))}
+    """Without the tales of the lab: what their agents write is bad on purpose."""
+    paths = [path for path in sorted(SOURCE.rglob(pattern)) if path.parent not in TALES]
+    return {str(path.relative_to(SOURCE)): path.read_text() for path in paths}
 
 
 @cache
@@ -51,12 +54,11 @@ def test_names() -> frozenset[str]:
 
 @cache
 def proved() -> frozenset[str]:
-    """The ids of every `pytest.mark.req(...)`."""
+    """The ids of every `pytest.mark.req(...)`; a clause (W7.2) counts for its id."""
     found: set[str] = set()
     for text in sources_of_tests().values():
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "req":
-                found |= {
-                    arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
-                }
+                words = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+                found |= {word.partition(".")[0] for word in words if isinstance(word, str)}
     return frozenset(found)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.agents.claude_self_test import untrusted
+from damascus.agents.claude.self_test import untrusted
 from tests.claude_code import claude_program
 from tests.scenarios.one_gateway import OneGateway, one_gateway
 

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.gitea_server_programs import find_programs
+from damascus.trial_forge.programs import find_programs
+from damascus.trial_forge.server import GiteaServer
 
 FORGE_PORT = 3000
 DATABASE_PORT = 5432

@@ -16,7 +16,7 @@ from typing import Any
 from uuid import uuid4
 
 from damascus.engine.tools import nothing
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.engine.shell_stories import Watched, config, good, shell_story
 from tests.real_forge import WORKFLOW
 from tests.waiting import eventually

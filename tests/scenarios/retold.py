@@ -10,12 +10,12 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from textwrap import dedent
 
-from tests.lying_agents.tale import STORY, Scene, Tale
+from damascus.lab.play import Scene
+from damascus.lab.tale import Tale
 from tests.model_server import ModelServer, Turn, call, say
 from tests.scenarios.stories import claude, reading, seen
-from tests.yard import START, Yard, python, story
+from tests.yard import START, Yard, python
 
 Telling = Callable[[Scene, Tale], list[Turn]]
 DONE: list[Turn] = [[say("All is done, and every test passes.")]]
@@ -24,12 +24,9 @@ DONE: list[Turn] = [[say("All is done, and every test passes.")]]
 def play(tale: Tale, telling: Telling, folder: Path, database_url: str, proof: Path) -> Scene:
     """As Tale.play_confined, with Claude Code for an agent."""
     yard = Yard(folder, database_url, files={**START, **tale.files}, config=reading(tale.config))
-    scene = Scene(yard, folder / "outside")
-    scene.outside.mkdir()
-    text = story(STORY, scope=list(tale.scope), command=tale.command, **tale.spec)
-    yard.add(text, budget=tale.budget, acceptance=tale.acceptance)
+    scene = Scene.of(tale, yard)
     with ModelServer(telling(scene, tale)) as model:
-        yard.work(claude(yard, model.url, proof), boundary=tale._boundary(yard))
+        yard.work(claude(yard, model.url, proof), boundary=scene.meanwhile(tale))
     return scene
 
 
@@ -60,7 +57,7 @@ def by_tools(scene: Scene, tale: Tale) -> list[Turn]:
 
 def program(scene: Scene, tale: Tale) -> str:
     """The very program of the core's command agent."""
-    command = scene.agent(dedent(tale.body) + ("\nown_run()\n" if tale.fools else ""), tale.command)
+    command = scene.agent(tale.script, tale.command)
     return Path(shlex.split(command)[-1]).read_text()
 
 

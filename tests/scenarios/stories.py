@@ -18,7 +18,7 @@ from typing import Any
 from damascus.assembly import Choice, make_agent
 from damascus.domain.ports import Agent
 from damascus.system.sandbox import detect, seats_at
-from damascus.writes.log import Entry, read
+from damascus.writes.log import WriteEntry, read
 from tests.model_server import Block, Turn, call, say
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python
 
@@ -100,7 +100,7 @@ def run_folder(yard: Yard, n: int = 1) -> Path:
     return yard.project.runs / STORY / f"run-{n}"
 
 
-def logged(yard: Yard, n: int = 1) -> list[Entry]:
+def logged(yard: Yard, n: int = 1) -> list[WriteEntry]:
     return read(run_folder(yard, n))
 
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.engine.shell_stories import good
 from tests.scenarios.on_gitea import GiteaYard
 

@@ -21,7 +21,7 @@ PERSON = {"GIT_CONFIG_NOSYSTEM": "1"} | {
     for who in ("AUTHOR", "COMMITTER")
     for what, value in (("NAME", "Ada"), ("EMAIL", "ada@example.invalid"))
 }
-SECTION = re.compile(r"^## On a repository of yours\n.*?^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## On your own repository\n.*?^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SPEC = """\
 ---
 story: S-1

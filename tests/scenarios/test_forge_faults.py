@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.engine.shell_stories import good
 from tests.real_forge import VERSION, WORKFLOW, started
 from tests.scenarios.fault_proxy import FaultProxy, Trouble

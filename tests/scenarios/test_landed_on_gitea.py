@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from damascus.engine.maintenance.landed import check_landed
-from damascus.forges.gitea_server import GiteaServer
+from damascus.trial_forge.server import GiteaServer
 from tests.scenarios.on_gitea import GiteaYard
 
 

@@ -4,11 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from damascus.lab.catalogue import LIES
+from damascus.lab.honest import TALES
+from damascus.lab.play import Scene
+from damascus.lab.tale import Tale
 from damascus.system.sandbox import Level
 from tests.levels import need
-from tests.lying_agents.catalogue import LIES
-from tests.lying_agents.honest import TALES
-from tests.lying_agents.tale import Scene, Tale, assert_landed, assert_not_landed, assert_told
+from tests.lying_agents.afterwards import check
+from tests.lying_agents.playing import (
+    assert_landed,
+    assert_not_landed,
+    assert_told,
+    first_commit,
+    own_run_was_green,
+    told,
+)
 from tests.scenarios.retold import Telling, by_shell, by_tools, play
 from tests.scenarios.stories import logged, made
 
@@ -42,10 +52,10 @@ def named(name: str, among: tuple[Tale, ...] = LIES) -> Tale:
 
 
 def assert_stopped(scene: Scene, lie: Tale) -> None:
-    assert scene.item()["last_verdict"] == lie.verdict, scene.told()
+    assert scene.item()["last_verdict"] == lie.verdict, told(scene)
     assert_told(scene, lie)
-    lie.after(scene)
-    assert_not_landed(scene, scene.first_commit)
+    check(scene, lie.name)
+    assert_not_landed(scene, first_commit(scene))
     assert made(scene.yard)["exit_code"] == 0, "Claude Code itself believed in it"
 
 
@@ -59,7 +69,7 @@ def test_a_lie_by_its_shell_does_not_land(name: str, tmp_path: Path, database_ur
 
     assert_stopped(scene, lie)
     if lie.fools:
-        assert scene.own_run_was_green(), "the lie is no lie: the agent itself saw a red run"
+        assert own_run_was_green(scene), "the lie is no lie: the agent itself saw a red run"
 
 
 @pytest.mark.req("D5", "D7", "A14", "W9")
@@ -92,8 +102,8 @@ def test_an_honest_agent_lands(telling: Telling, name: str, tmp_path: Path, data
     tale = named(name, TALES)
     scene = play(tale, telling, tmp_path, database_url, proof)
 
-    assert scene.item()["last_verdict"] == tale.verdict, scene.told()
-    tale.after(scene)
+    assert scene.item()["last_verdict"] == tale.verdict, told(scene)
+    check(scene, tale.name)
     assert_landed(scene)
 
 

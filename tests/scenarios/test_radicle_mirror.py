@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.forges.gitea_server import GiteaServer
-from damascus.forges.gitea_server_programs import as_user, give
+from damascus.trial_forge.programs import as_user, give
+from damascus.trial_forge.server import GiteaServer
 from tests.real_forge import WORKFLOW
 from tests.scenarios.on_gitea import GiteaYard
 from tests.waiting import eventually

@@ -16,8 +16,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from damascus.domain.errors import DamascusError
-from damascus.forges.gitea_server_programs import find_programs
-from damascus.store.pgaccess import password
+from damascus.store.embedded.access import password
+from damascus.trial_forge.programs import find_programs
 from tests import databases
 from tests.crash.field import AGENT, shell_story
 from tests.real_forge import MISSING, VERSION

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from damascus.gates.canary import Canary
-from damascus.gates.canary_places import selects_by_name
 from damascus.stacks import canaries
 from damascus.stacks.layer import Style
 from damascus.stacks.made_up import MadeUp
+from damascus.stacks.selection import command_selects_by_name as selects_by_name
 from tests.gates.judging import Judging, verdicts
 from tests.toolchains import INSTALL
 

@@ -3,11 +3,12 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 
 from damascus.stacks.mutants import Function, Values, edited, functions_in, noticed, outside
-from damascus.stacks.mutants.python_by_name import bindings, by_name, called_by, is_module
+from damascus.stacks.python.by_name import bindings, by_name, called_by, is_module
 
 VALUES = Values(number=432, below=511, small=117, real=333.25, word="pesafure", letters="kd")
 
@@ -80,6 +81,9 @@ class Shop:
 '''
 
 
+LATER = ("return []", "return ['pesafure']")
+
+
 def test_python_functions_by_what_they_give_back() -> None:
     found = {one.name: one for one in read(PYTHON.encode())}
     assert {name: (one.gives, one.soft, [m.operator for m in one.mutants]) for name, one in found.items()} == {
@@ -88,13 +92,18 @@ def test_python_functions_by_what_they_give_back() -> None:
         "shaped": ("value", False, ["return 'pesafure'", "raise"]),
         "nothing": ("void", False, ["return None", "raise"]),
         "counted": ("generator", False, ["return", "raise"]),
-        "later": ("value", False, ["return []", "return ['pesafure']", "raise"]),
+        "later": ("value", False, [*LATER, *at_once(*LATER), "raise"]),
         "one": ("value", True, ["return 432", "return -511", "return 0", "raise"]),
         "Shop.__init__": ("void", False, ["return None", "raise"]),
         "Shop.size": ("value", False, ["return 432", "return -511", "return 0", "raise"]),
         "Shop.__repr__": ("value", True, ["return 'pesafure'", "raise"]),
-        "Shop.of": ("value", False, ["return None", "raise"]),
+        "Shop.of": ("value", False, ["return None", *at_once("return None"), "raise"]),
     }
+
+
+def at_once(*operators: str) -> list[str]:
+    """Whoever does nothing but answer has none of these."""
+    return [f"{one}, its work undone" for one in operators]
 
 
 def test_every_python_mutant_and_control_compiles_and_adds_a_line() -> None:
@@ -104,8 +113,41 @@ def test_every_python_mutant_and_control_compiles_and_adds_a_line() -> None:
             made = edited(source, [edit])
             ast.parse(made)
             extra = made.count(b"\n") - source.count(b"\n")
-            assert extra == {"twice": 0, "one": 2}.get(one.name, 1)
+            late = one.gives == "value" and "[" in edit.text and "if " not in edit.text
+            assert extra == (0 if late else {"twice": 0, "one": 2}.get(one.name, 1))
     ast.parse(edited(source, [one.control for one in functions_in(source, "a.py")]))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return a + 1",
+        "return a, a",
+        "return (\n        a  # one\n        + 1\n    )",
+        "return a \\\n        + 1",
+        "if a:\n        return -1\n    return 1",
+    ],
+)
+def test_a_python_answer_is_changed_behind_its_work(body: str) -> None:
+    source = f"def f(a):\n    {body}\n".encode()
+    made = edited(source, [read(source)[0].mutants[0].edit])
+    space: dict[str, Callable[[int], object]] = {}
+    exec(made, space)
+    assert space["f"](5) in (432, (), None) and made.count(b"\n") == source.count(b"\n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "log(a)\n    return a",
+        "a.b = 1\n    return a",
+        "if a:\n        return 1",
+        "if a:\n        raise a\n    return a",
+    ],
+)
+def test_who_does_more_than_answer_has_mutants_without_its_work_too(body: str) -> None:
+    operators = [one.operator for one in read(f"def f(a):\n    {body}\n".encode())[0].mutants]
+    assert any(one.endswith("its work undone") for one in operators)
 
 
 def test_a_function_is_the_same_whatever_its_docstring_and_annotations_say() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from damascus import stacks
-from damascus.stacks.stack import READ_LIMIT
+from damascus.stacks.written import READ_LIMIT
 
 PY = "tests/test_a.py"
 
@@ -137,6 +137,11 @@ def test_a_test_that_can_fail_counts(body: str) -> None:
         "() => chai.expect(f(2)).to.deep.equal([4])",
         "() => { const ok = require('assert'); ok(f(2) === 4); }",
         "() => require('assert').ok(f(2) === 4)",
+        "() => { if (f(2) !== 4) throw new Error('not four'); }",
+        "() => { if (f(2) !== 4) { console.error('not four'); process.exit(1); } }",
+        "() => { if (f(2) !== 4) process.exitCode = 1; }",
+        "() => { if (f(2) !== 4) process.abort(); }",
+        "() => process.exit(f(2) === 4 ? 0 : 1)",
     ],
 )
 def test_an_assertion_of_node_is_one_however_it_is_reached(body: str) -> None:
@@ -144,7 +149,20 @@ def test_an_assertion_of_node_is_one_however_it_is_reached(body: str) -> None:
     assert (test.asserts, test.counts) == (1, True)
 
 
-@pytest.mark.parametrize("body", ["() => {}", "() => { toast.ok('saved'); }", "() => { /* equal(1, 2) */ }"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "() => {}",
+        "() => { toast.ok('saved'); }",
+        "() => { /* equal(1, 2) */ }",
+        "() => { f(2); process.exit(0); }",
+        "() => { f(2); process.exit(); }",
+        "() => { f(2); process.exitCode = 0; }",
+        "() => { if (process.exitCode === 1) f(2); }",
+        "() => { child_process.exit(1); }",
+        "() => { f(2); console.log('process.exit(1)'); }",
+    ],
+)
 def test_what_only_looks_like_one_is_none(body: str) -> None:
     assert not read(f"test('a', {body});\n", "test/a.test.js").tests["a"].counts
 

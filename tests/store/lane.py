@@ -8,7 +8,7 @@ from uuid import uuid4
 from damascus.domain import policy
 from damascus.domain.ids import Sha
 from damascus.domain.item import Item
-from damascus.domain.merge_queue import Entry, State, nearest
+from damascus.domain.merge_queue import EntryState, QueueEntry, nearest
 from damascus.domain.outcome import Advance, Landed, Outcome, Wait
 from damascus.domain.scope import parse_scope
 from damascus.domain.spec import parse_spec
@@ -80,11 +80,11 @@ class Lane:
     def line(self) -> merge_queue.Line:
         return merge_queue.look(self.db, self.project.repo_id, "main")
 
-    def put(self, item: Item, base: str = "", *, state: State = "testing", most: int = 1) -> str:
+    def put(self, item: Item, base: str = "", *, state: EntryState = "testing", most: int = 1) -> str:
         """Into the queue on top of `base` (the last one ahead), with a commit named after the story."""
         ahead = nearest(self.line().ahead(item.id))
         on = Sha(base or (ahead.commit if ahead else "main"))
-        entry = Entry(item.id, on, Sha(f"{item.story_id} on {on}"), state)
+        entry = QueueEntry(item.id, on, Sha(f"{item.story_id} on {on}"), state)
 
         def work(c: Connection) -> str:
             leases.assert_fence(c, item.id, item.fence)

@@ -20,7 +20,7 @@ from hypothesis.stateful import (
 )
 
 from damascus.domain.feedback import VerdictFeedback
-from damascus.domain.graph import Declared, Graph, declared_graph
+from damascus.domain.graph import Declared, Graph, MainState, declared_graph
 from damascus.domain.item import Item
 from damascus.domain.outcome import GivenBack, Landed, NeedsPerson, Outcome, Rejected, Wait
 from damascus.domain.verdict import Verdict
@@ -133,7 +133,7 @@ class Chains(RuleBasedStateMachine):
         self.lane.execute(text, hours, story)
 
     @rule(name=st.sampled_from(NAMES), state=st.sampled_from(["green", "green", "red", "pending", None]))
-    def judged(self, name: str, state: graph.State | None) -> None:
+    def judged(self, name: str, state: MainState | None) -> None:
         repo = self.lanes[name].project.repo_id
         if repo in self.net.linked():
             graph.judge(self.db, self.project, Judgement(repo, next(self.shas), {}, state))

@@ -10,7 +10,7 @@ import pytest
 
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
-from damascus.domain.graph import Declared
+from damascus.domain.graph import Declared, MainState
 from damascus.domain.outcome import GivenBack, NeedsPerson, Rejected, Wait
 from damascus.domain.verdict import Verdict
 from damascus.store import graph, people
@@ -39,7 +39,7 @@ class Net:
         said = Declared(lane.project.repo_id, lane.project.repo, names, most)
         return graph.declare(self.core.db, self.project, [said])
 
-    def judged(self, lane: Lane, state: graph.State | None, sha: str = "a" * 40) -> str | None:
+    def judged(self, lane: Lane, state: MainState | None, sha: str = "a" * 40) -> str | None:
         return graph.judge(lane.db, self.project, Judgement(lane.project.repo_id, sha, {}, state, "test"))
 
     def all_green(self) -> None:

@@ -1,4 +1,4 @@
-"""64 claimers at once over overlapping scopes: never two stories on one file, never «empty» while work is ready."""
+"""64 claimers at once over overlapping scopes: never two stories on one file, never "empty" while work is ready."""
 
 import threading
 import time
@@ -134,7 +134,7 @@ def test_64_claimers_never_overlap_and_are_never_told_empty_while_work_is_ready(
 
 
 def claim_and_look(c: Connection, project: int) -> int | None:
-    """A claim; if it says «empty», no row that was ready before it began still is, under the lock that it holds."""
+    """A claim; if it says "empty", no row that was ready before it began still is, under the lock that it holds."""
     [before] = c.execute("SELECT pg_current_snapshot()::text AS seen").fetchall()
     known = schema_range()
     params = {"project": project, "worker": "w", "count": 1, "lease": LEASE, "look": leases.LOOK}

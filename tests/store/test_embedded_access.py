@@ -12,11 +12,11 @@ import psycopg
 import pytest
 
 from damascus.store.db import Database
-from damascus.store.embedded import EmbeddedServer
+from damascus.store.embedded.access import ADMIN, FILES, NAME, RULES
+from damascus.store.embedded.binaries import running_as, server_account, server_programs
+from damascus.store.embedded.database import EmbeddedServer
+from damascus.store.embedded.place import PORT
 from damascus.store.migrate import migrate
-from damascus.store.pgaccess import ADMIN, FILES, NAME, RULES
-from damascus.store.pgbinaries import running_as, server_account, server_programs
-from damascus.store.pgplace import PORT
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.req("D6", "F14")
@@ -26,12 +26,13 @@ OLD_WAY = ["--username=damascus", "--auth=trust", "--encoding=UTF8", "--locale=C
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from damascus.store import embedded, pgaccess, pgstart
+from damascus.store.embedded import access, start
+from damascus.store.embedded.database import EmbeddedServer
 def die(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
-owner = {"choose": pgaccess.Access, "statement": pgaccess.Access, "rules": pgaccess.Access, "spawn": pgstart.Launch}
+owner = {"choose": access.Access, "statement": access.Access, "rules": access.Access, "spawn": start.Launch}
 name = {"choose": "_choose_password", "statement": "statement", "rules": "write_rules", "spawn": "spawn"}[sys.argv[2]]
 setattr(owner[sys.argv[2]], name, die)
-embedded.EmbeddedServer(Path(sys.argv[1])).ensure_running()
+EmbeddedServer(Path(sys.argv[1])).ensure_running()
 """
 MADE = "CREATE TABLE mine (n int PRIMARY KEY); INSERT INTO mine VALUES (1), (2); CREATE VIEW seen AS SELECT n FROM mine"
 

@@ -180,7 +180,7 @@ def test_a_step_that_is_done_ends_the_row_of_rescues(lane: Lane) -> None:
     lane.add("S")
     for n in range(RESCUE_LIMIT + 3):
         item = lane.claim_one()
-        done = journal.Done(f"step-{n}", "", lane.row("S")["created_at"], {})
+        done = journal.DoneStep(f"step-{n}", "", lane.row("S")["created_at"], {})
         lane.db.run(lambda c, i=item, d=done: journal.write_dones(c, i, [d]))  # type: ignore[misc]
         lane.expire(item)
         assert lane.rescue() == ["ready"]

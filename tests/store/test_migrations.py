@@ -15,6 +15,7 @@ from damascus.store.migrate import migrate, migrations
 from damascus.store.projects import ProjectRow
 from tests.databases import empty_database
 from tests.store.lane import Lane
+from tests.waiting import eventually
 
 UUID_THEN = UUID("6f1b0c9e-0000-4000-8000-000000000001")
 
@@ -131,7 +132,7 @@ def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Database, mon
     from damascus.store import migrate as module
 
     text = "CREATE TABLE half (id int); SELECT no_such_function();"
-    bad = module.Migration(len(module.migrations()) + 1, "bad", text)
+    bad = module.Migration(module.migrations()[-1].version + 1, "bad", text)
     migrate(empty)
     before = dump(empty.url)
     monkeypatch.setattr(module, "migrations", lambda known=module.migrations: [*known(), bad])
@@ -140,6 +141,27 @@ def test_a_migration_that_fails_leaves_the_schema_as_it_was(empty: Database, mon
     assert dump(empty.url) == before
     monkeypatch.undo()
     assert migrate(empty) == []
+
+
+def test_a_worker_in_the_way_of_a_lock_is_let_through(empty: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds what a migration wants for longer than one try lasts; then the migration gets it."""
+    from damascus.store import migrate as module
+
+    monkeypatch.setattr(module, "LOCK_TIMEOUT", "20ms")
+    migrate(empty, upto=12)
+    tries: list[None] = []
+    apply = module._apply
+    monkeypatch.setattr(module, "_apply", lambda *given: (tries.append(None), apply(*given))[1])
+    other = Database(empty.url)
+    with psycopg.connect(empty.url) as worker:
+        worker.execute("LOCK TABLE leases IN ROW EXCLUSIVE MODE")  # as whoever writes there
+        thread = threading.Thread(target=lambda: migrate(other))
+        thread.start()
+        eventually(lambda: len(tries) > 2, what="several tries")
+    thread.join(60)
+    other.close()
+    [row] = run(empty, "SELECT max(version) AS n FROM schema_migrations")
+    assert row["n"] == migrations()[-1].version
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:

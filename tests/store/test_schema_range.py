@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import damascus
@@ -20,6 +21,11 @@ from tests.waiting import eventually
 
 NEWEST = migrations()[-1].version
 LATER = "CREATE TABLE of_a_later_release (id int);\n"
+
+
+@pytest.fixture
+def lane(db: Database) -> Lane:
+    return Lane(db)
 
 
 def apply(db: Database, version: int, readable_by: int | None) -> None:
@@ -201,3 +207,17 @@ def test_an_older_release_drains_when_it_does_not_know_the_schema(fleet: Fleet) 
     _, err = again.communicate(timeout=30)
     assert again.returncode == 1
     assert f"newer than this Damascus (schema {NEWEST})" in " ".join(err.split())
+
+
+@pytest.mark.req("X11")
+def test_a_column_that_a_newer_release_adds_stops_no_statement_that_was_prepared_before(lane: Lane) -> None:
+    """PostgreSQL refuses a prepared SELECT * whose table has another shape now; the connection is made anew."""
+    lane.add(*"ABCDEFGH")
+    for _ in range(6):
+        item = lane.claim_one()
+        lane.review(item)
+    with psycopg.connect(lane.db.url, autocommit=True) as newer:
+        newer.execute("ALTER TABLE work_items ADD COLUMN of_a_later_release text")
+    item = lane.claim_one()
+    assert lane.review(item).phase == "review"
+    assert lane.row(item.story_id)["state"] == "leased" and lane.violations() == []

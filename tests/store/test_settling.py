@@ -15,7 +15,7 @@ from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, Landed, NeedsPerson, Rejected, Transient, Wait
 from damascus.domain.storable import storable
 from damascus.domain.verdict import Phase, Verdict
-from damascus.store import journal, people, settle
+from damascus.store import journal, people, rows, settle
 from damascus.store.db import Database
 from tests.store.lane import Lane
 
@@ -42,7 +42,7 @@ def item(lane: Lane) -> Item:
 def test_a_settle_that_fails_leaves_no_event_and_changes_nothing(lane: Lane, item: Item) -> None:
     """The database refuses `review` without a pull request: nothing of that transaction stays."""
     before = lane.row("S"), lane.events("S")
-    done = journal.Done("ci", "", NOW, {"x": 1}, events=(("ci.finished", {}),))
+    done = journal.DoneStep("ci", "", NOW, {"x": 1}, events=(("ci.finished", {}),))
     to = policy.decide(item, Advance(Phase.REVIEW), NOW)
     with pytest.raises(psycopg.errors.CheckViolation):
         settle.settle(lane.db, item, to, dones=[done])
@@ -86,7 +86,9 @@ def test_whatever_an_agent_printed_can_be_stored(lane: Lane, item: Item) -> None
         claims={NASTY: [NASTY, {"a": NASTY}]},
         conflict=Conflict(conflicting_files=[NASTY], their_sha="0" * 40, details=NASTY),
     )  # fmt: skip
-    done = journal.Done("implement", "", NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"x": NASTY}),))
+    done = journal.DoneStep(
+        "implement", "", NOW, {"tail": NASTY}, {"in": NASTY}, (("agent.finished", {"ended": NASTY}),)
+    )
     lane.db.run(lambda c: journal.write_intent(c, item, "implement", "", {"in": NASTY}))
     to = policy.decide(item, Rejected(Verdict.TESTS_FAILED, feedback), NOW)
     settle.settle(lane.db, item, to, dones=[done], record={"step": "red", "line": NASTY, "progress": {"x": NASTY}})
@@ -128,7 +130,7 @@ def test_nasty_text_in_a_question_a_wait_or_a_reason_can_be_stored(lane: Lane, i
 @pytest.mark.req("D20")
 def test_the_journal_is_kept_by_run(lane: Lane, item: Item) -> None:
     """⚑ Keyed by attempt, rework without a burnt attempt returns the old result."""
-    lane.db.run(lambda c: journal.write_dones(c, item, [journal.Done("push", "", NOW, {"commit": "old"})]))
+    lane.db.run(lambda c: journal.write_dones(c, item, [journal.DoneStep("push", "", NOW, {"commit": "old"})]))
     assert journal.load(lane.db, item)["push", ""].output == {"commit": "old"}
     people.retry(lane.db, lane.project.id, "S")
     again = lane.claim_one()
@@ -139,7 +141,7 @@ def test_the_journal_is_kept_by_run(lane: Lane, item: Item) -> None:
 
 @pytest.mark.req("D20")
 def test_a_rescue_and_a_transient_retry_go_on_with_the_same_run(lane: Lane, item: Item) -> None:
-    lane.db.run(lambda c: journal.write_dones(c, item, [journal.Done("prepare", "", NOW, {"base": "b"})]))
+    lane.db.run(lambda c: journal.write_dones(c, item, [journal.DoneStep("prepare", "", NOW, {"base": "b"})]))
     lane.expire(item)
     lane.rescue()
     heir = lane.claim_one()
@@ -155,7 +157,7 @@ def test_the_first_result_of_a_step_stays(lane: Lane, item: Item) -> None:
         lane.db.run(lambda c, n=n: journal.write_intent(c, item, "push", "k", {"n": n}))  # type: ignore[misc]
     assert journal.load(lane.db, item)["push", "k"].input == {"n": 2}
     for n in (1, 2):
-        lane.db.run(lambda c, n=n: journal.write_dones(c, item, [journal.Done("push", "k", NOW, {"n": n})]))  # type: ignore[misc]
+        lane.db.run(lambda c, n=n: journal.write_dones(c, item, [journal.DoneStep("push", "k", NOW, {"n": n})]))  # type: ignore[misc]
     lane.db.run(lambda c: journal.write_intent(c, item, "push", "k", {"n": 3}))
     entry = journal.load(lane.db, item)["push", "k"]
     assert (entry.status, entry.output) == ("done", {"n": 1})
@@ -240,3 +242,35 @@ def test_the_database_itself_refuses_a_story_twice_whatever_its_case(lane: Lane,
             " spec_path, branch) SELECT project_id, project, repo_id, 's', title, phase, 'ready', spec, spec_hash,"
             " spec_path, branch FROM work_items"
         )
+
+
+# ── a new column, an older worker ─────────────────────────────────────────────────────────────────────
+
+
+def test_a_column_that_settle_never_heard_of_is_written_and_read_by_its_name(
+    lane: Lane, item: Item, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a migration and a field of Item make it: nothing in store/ names it."""
+    lane.execute("ALTER TABLE work_items ADD COLUMN mood text")
+    monkeypatch.setitem(rows.COLUMNS, "mood", None)
+    to = policy.decide(item, Advance(Phase.REVIEW, {"pr_url": "local#1", "mood": "calm"}), NOW)
+    settle.settle(lane.db, item, to)
+    [row] = lane.db.all("items_by_id", ids=[item.id])
+    assert (row["mood"], row["pr_url"]) == ("calm", "local#1")
+
+
+def test_a_worker_of_the_release_before_settles_with_its_own_names(lane: Lane, item: Item) -> None:
+    """Schema 12 sent the columns beside everything else, some under other names, and left out what is NULL."""
+    sent = {
+        "project": item.project_id, "run_no": 1, "from": "build", "phase": "review", "state": "ready", "attempts": 2,
+        "verdict": "tests_failed", "feedback": {"message": "red"}, "signature": "s", "streak": 1, "series_count": 0,
+        "series_ended": True, "new_run": 1, "keep_place": True, "frees_scope": False, "ends_record": False,
+        "pr_url": "local#1", "candidate": "c" * 40, "keep": True, "dones": [], "events": [["phase.transitioned", {}]],
+    }  # fmt: skip
+    [row] = lane.db.all("settle_item", item=item.id, fence=item.fence, columns=Jsonb(sent), spec=None, spans=None)
+    after = rows.item(row)
+    assert (after.phase, after.run_no, after.attempts, after.pr_url) == (Phase.REVIEW, 2, 2, "local#1")
+    assert (after.last_verdict, after.failure_signature, after.failure_streak) == (Verdict.TESTS_FAILED, "s", 1)
+    assert after.last_feedback == VerdictFeedback(message="red") and after.candidate == "c" * 40
+    assert (after.base_commit, after.file_scope, after.spec) == (item.base_commit, item.file_scope, item.spec)
+    assert lane.row("S")["state"] == "leased" and lane.violations() == []

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from damascus.domain.item import Item
-from damascus.domain.money import Granted, Reserved, Standing, allow
+from damascus.domain.money import BudgetStanding, Granted, Reserved, allow
 from damascus.domain.ports import Usage
 from damascus.store import spending
 from damascus.store.db import Connection, Database, sql
@@ -31,7 +31,7 @@ def record(lane: Lane, made: Dispatch, tokens: int, dollars: int | None = None, 
     lane.db.run(lambda c: spending.record(c, made, Usage(input_tokens=tokens, turns=1), dollars, final=final))
 
 
-def standing(lane: Lane, item: Item, project: int = 1000) -> Standing:
+def standing(lane: Lane, item: Item, project: int = 1000) -> BudgetStanding:
     return lane.db.run(lambda c: spending.sums(c, item, whole=True)).standing("tokens", (100, 0, project))
 
 
@@ -159,9 +159,11 @@ def test_costs_of_merged_stories_a_forecast_and_models_without_a_price(lane: Lan
 
 @pytest.mark.req("X5")
 def test_the_projects_sum_walks_one_index_however_many_rows(lane: Lane) -> None:
+    lane.bulk("spends-", 20_000, "a.py")
     lane.execute(
         "INSERT INTO spending (project_id, item_id, run_no, step, fence, role, model, input_tokens, microdollars)"
-        " SELECT %s, n, 1, 'implement', 1, 'code-implementer', %s, n, n FROM generate_series(1, 20000) n",
+        " SELECT %s, i.id, 1, 'implement', 1, 'code-implementer', %s, n, n"
+        " FROM generate_series(1, 20000) n JOIN work_items i ON i.story_id = 'spends-' || n",
         lane.project.id, MODEL,
     )  # fmt: skip
     lane.db.run(lambda c: c.execute("ANALYZE spending"))

@@ -5,14 +5,10 @@ from importlib import resources
 
 import pytest
 
-from damascus.store.db import Database, sql
+from damascus.store.db import Database, sql, statements
 from tests.store.lane import Lane
 
-NAMES = sorted(
-    entry.name.removesuffix(".sql")
-    for entry in resources.files("damascus.store").joinpath("sql").iterdir()
-    if entry.name.endswith(".sql")
-)
+NAMES = sorted(statements())
 SOURCES = "\n".join(
     path.read_text()
     for path in sorted(resources.files("damascus").joinpath(".").rglob("*.py"))  # type: ignore[attr-defined]
@@ -29,9 +25,17 @@ def test_every_statement_can_be_prepared(db: Database, name: str) -> None:
     db.run(lambda c: c.execute(f"PREPARE statement AS {text.replace('%%', '%')}".encode()))
 
 
+def test_every_file_of_statements_is_read_whole() -> None:
+    """What stands in a file is one statement, or each has its name: none is lost, none is two."""
+    files = [entry.read_text() for entry in resources.files("damascus.store").joinpath("sql").iterdir()]
+    named = [re.findall(r"^-- name: (\w+)$", text, re.MULTILINE) for text in files]
+    assert sum(len(names) or 1 for names in named) == len(NAMES)
+    assert [name for name in NAMES if ";" in re.sub(r"--.*", "", sql(name))] == []
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_no_statement_is_left_over(name: str) -> None:
-    assert f'"{name}"' in SOURCES, f"store/sql/{name}.sql is used by nobody"
+    assert f'"{name}"' in SOURCES, f"the statement {name} of store/sql/ is used by nobody"
 
 
 def plan(lane: Lane, text: str, *params: object) -> str:

@@ -1,4 +1,4 @@
-"""«Die with your parent» means the thread that forked: the kernel signals when that thread ends, not the process."""
+"""A parent, for who must die with it, is the thread that forked: the kernel signals when that thread ends."""
 
 import signal
 import subprocess

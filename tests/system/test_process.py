@@ -14,7 +14,7 @@ import pytest
 
 from damascus.domain.storable import OUTPUT_LIMIT
 from damascus.system import process
-from damascus.system.spawner import Line
+from damascus.system.spawner import KeeperLine
 from tests.system.steps import ENV, IGNORES_TERM, OF_LIBC, Steps
 
 # ── how it ends ───────────────────────────────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ def test_a_command_runs_once_however_fast_it_is() -> None:
 
     thread = threading.Thread(target=keeper)
     thread.start()
-    line = Line(SlowSocket(fileno=mine.detach()))
+    line = KeeperLine(SlowSocket(fileno=mine.detach()))
     with open(os.devnull) as nothing:
         line.give(b"{}\n", (nothing.fileno(),) * 3)
     thread.join()

@@ -78,3 +78,18 @@ def test_paths_are_translated_by_whole_names(tmp_path: Path) -> None:
     assert here.outside("/mnt/checkout/../secret") == "/mnt/checkout/../secret", "no way out of the folder"
     assert here.outside("/mnt/checkout/a/../b") == f"{tree}/b"
     assert here.retold(f"see {tree}/a, {tree}s and {tree}.") == f"see /mnt/checkout/a, {tree}s and /mnt/checkout."
+
+
+@pytest.mark.req("W9")
+def test_a_link_that_takes_the_place_of_a_checkout_brings_no_other_folder_to_its_seat(tmp_path: Path) -> None:
+    tree, other = tmp_path / "tree", tmp_path / "other"
+    tree.mkdir()
+    other.mkdir()
+    seated = Seats((Seat(tree, seats.CHECKOUT),))
+    assert seated.inside(tree / "a") == f"{seats.CHECKOUT}/a"
+
+    tree.rename(tmp_path / "aside")
+    tree.symlink_to(other)
+
+    assert seated.inside(other / "a") == str(other / "a")
+    assert seated.inside(tree / "a") == f"{seats.CHECKOUT}/a"

@@ -13,8 +13,8 @@ from damascus.writes import log, proposal
 from damascus.writes.bounds import Bounds
 from damascus.writes.checks import Checks
 from damascus.writes.compile_check import Compiler
-from damascus.writes.log import Entry, Origin, WriteLog
-from damascus.writes.person import Person
+from damascus.writes.log import Origin, WriteEntry, WriteLog
+from damascus.writes.person import WritePerson
 from damascus.writes.pipeline import Pipeline
 
 NOTEBOOK = {"cells": [{"cell_type": "code", "id": "one", "metadata": {}, "source": "x = 1\n", "outputs": []}]}
@@ -37,7 +37,7 @@ class Desk:
         role: str = "code-implementer",
         accepted: tuple[str, ...] = (),
         gate: str = "policy",
-        person: Person | None = None,
+        person: WritePerson | None = None,
         **settings: Any,
     ) -> "Desk":
         workspace, runs = folder / "workspace", folder / "run-1"
@@ -81,7 +81,7 @@ class Desk:
     def write(self, path: str, content: str) -> tuple[WriteDecision, str]:
         return self.call("Write", file_path=path, content=content)
 
-    def log(self) -> list[Entry]:
+    def log(self) -> list[WriteEntry]:
         return log.read(self.run_folder)
 
     def kept(self) -> str:

@@ -11,8 +11,8 @@ from damascus.domain.config import WritesConfig
 from damascus.domain.ports import Writes
 from damascus.scanning.scanner import Scanner
 from damascus.writes import log
+from damascus.writes.checks import self_test
 from damascus.writes.log import WriteLog, sha
-from damascus.writes.self_test import self_test
 from tests.writes.desk import Desk, notebook
 
 Make = Callable[..., Desk]

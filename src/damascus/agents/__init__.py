@@ -1,23 +1,21 @@
-"""The agents, by kind. A new one is a file beside these, a line here and a line in the contract suite."""
+"""The agents, by kind. A new one is a file with a `make`, a line here and a line in the contract suite."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from damascus.agents.command import CommandAgent
-from damascus.agents.scripted import ScriptedAgent
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import Agent
 from damascus.system.sandbox import Level
 
 if TYPE_CHECKING:
-    from damascus.agents.gateway import GatewayBridge
-    from damascus.agents.headless import HeadlessAgent
+    from damascus.gateway.bridge import GatewayBridge
 
 
 @dataclass(frozen=True)
-class Setup:
+class AgentSetup:
     """What an agent is made from. `command` is the agent command, for `scripted` the path of its script.
 
     `start_folder` is where damascus was started; `homes` and `state` are folders of ours. For agents with a model:
@@ -34,68 +32,24 @@ class Setup:
     bridge: "Callable[[], GatewayBridge] | None" = None
     level: Level | None = None
 
-
-def _scripted(setup: Setup) -> Agent:
-    if not setup.command:
-        raise UsageError("The scripted agent needs a script. Set [agent] command or --agent-command to its path.")
-    return ScriptedAgent.load(setup.start_folder / setup.command, state=setup.state)
-
-
-def _command(setup: Setup) -> Agent:
-    return CommandAgent(setup.command, start_folder=setup.start_folder, homes=setup.homes, level=setup.level)
+    def gateway(self, agent: str) -> "GatewayBridge":
+        if self.bridge is None:
+            raise UsageError(f"The agent {agent} needs a model gateway. Set [agent] gateway or ANTHROPIC_BASE_URL.")
+        return self.bridge()
 
 
-def _claude(setup: Setup) -> Agent:
-    from damascus.agents.binaries import find_claude
-    from damascus.agents.claude import ClaudeAgent
-
-    program = find_claude(setup.binary, setup.environ, setup.start_folder)
-    if setup.bridge is None:
-        raise UsageError("The agent claude needs a model gateway. Set [agent] gateway or ANTHROPIC_BASE_URL.")
-    agent = ClaudeAgent(
-        program,
-        setup.bridge(),
-        level=setup.level,
-        start_folder=setup.start_folder,
-        homes=setup.homes,
-        state=setup.state,
-    )
-    agent.prove()
-    return agent
-
-
-def _codex(setup: Setup) -> Agent:
-    from damascus.agents.binaries import find_codex
-    from damascus.agents.codex import CodexAgent
-
-    return _headless(CodexAgent, find_codex(setup.binary, setup.environ, setup.start_folder), setup)
-
-
-def _opencode(setup: Setup) -> Agent:
-    from damascus.agents.binaries import find_opencode
-    from damascus.agents.opencode import OpencodeAgent
-
-    return _headless(OpencodeAgent, find_opencode(setup.binary, setup.environ, setup.start_folder), setup)
-
-
-def _headless(kind: "type[HeadlessAgent]", program: Path, setup: Setup) -> Agent:
-    if setup.bridge is None:
-        raise UsageError(f"The agent {kind.name} needs a model gateway. Set [agent] gateway or ANTHROPIC_BASE_URL.")
-    return kind(program, setup.bridge(), level=setup.level, start_folder=setup.start_folder, homes=setup.homes)
-
-
-AGENTS: dict[str, Callable[[Setup], Agent]] = {
-    "claude": _claude,
-    "codex": _codex,
-    "command": _command,
-    "opencode": _opencode,
-    "scripted": _scripted,
+AGENTS = {
+    "claude": "damascus.agents.claude.agent",
+    "codex": "damascus.agents.headless.codex",
+    "command": "damascus.agents.command",
+    "opencode": "damascus.agents.headless.opencode",
+    "scripted": "damascus.agents.scripted",
 }
+"""Where each one's `make` is. Only the chosen one is loaded: those with a model bring a client for HTTP along."""
 
 
-def make_agent(kind: str, setup: Setup) -> Agent:
-    try:
-        factory = AGENTS[kind]
-    except KeyError:
-        raise UsageError(f"There is no agent {kind!r}. Choose one of: {', '.join(sorted(AGENTS))}.") from None
-    return factory(setup)
+def make_agent(kind: str, setup: AgentSetup) -> Agent:
+    if kind not in AGENTS:
+        raise UsageError(f"There is no agent {kind!r}. Choose one of: {', '.join(sorted(AGENTS))}.")
+    make: Callable[[AgentSetup], Agent] = import_module(AGENTS[kind]).make
+    return make(setup)

@@ -22,8 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from damascus.agents import AgentSetup
 from damascus.agents.handover import bring_back, hand_over, read_report
-from damascus.agents.seating import fetched_by_setup, seats_of, to_read
+from damascus.agents.seating import fetched_by_setup, seats_of, to_read, to_write
 from damascus.domain.errors import UsageError
 from damascus.domain.failures import CANNOT_START
 from damascus.domain.ports import AgentRun, Brief, Watch
@@ -101,7 +102,7 @@ class CommandAgent:
                 started=lambda identity: watch.started(identity.as_mapping()),
                 log_limit=watch.log_limit,
                 merge_stderr=False,
-                cage=self._cage((workspace, home, step.path), watch, env["PATH"], seats),
+                cage=self._cage(workspace, (home, step.path), watch, env["PATH"], seats=seats),
             )
             bring_back(step.report, watch.report_file)
         for log in (watch.transcript, stderr_log(watch.transcript)):
@@ -155,9 +156,13 @@ class CommandAgent:
             step.temporary.mkdir()
             yield step
 
-    def _cage(self, own: tuple[Path, ...], watch: Watch, path: str, seats: Seats) -> Cage:
-        named = (*readable(self.argv, path), *to_read(watch))
-        return Cage(self._level, write=(*own, *watch.writable), read=named, seats=seats)
+    def _cage(self, workspace: Path, own: tuple[Path, ...], watch: Watch, path: str, *, seats: Seats) -> Cage:
+        named = (*readable(self.argv, path), *to_read(watch, workspace))
+        return Cage(self._level, write=(*own, *to_write(watch, workspace)), read=named, seats=seats)
+
+
+def make(setup: AgentSetup) -> CommandAgent:
+    return CommandAgent(setup.command, start_folder=setup.start_folder, homes=setup.homes, level=setup.level)
 
 
 def readable(argv: Sequence[str], path: str) -> tuple[Path, ...]:

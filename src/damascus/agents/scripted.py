@@ -24,12 +24,14 @@ from typing import Annotated, TextIO
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from damascus.agents import AgentSetup
 from damascus.agents.handover import hand_over, read_report
 from damascus.domain.errors import TransientError, UsageError
 from damascus.domain.failures import transient_os_error
 from damascus.domain.ports import AgentRun, Brief, Watch
 from damascus.domain.storable import clean
 from damascus.system.output import make_way
+from damascus.system.replacing import replace_file
 
 FAILED = 1
 POLL = 0.05
@@ -120,9 +122,7 @@ class ScriptedAgent:
         file = self._state / f"{brief.story_id}.json"
         counts = json.loads(file.read_text()) if file.exists() else {}
         counts[brief.role] = counts.get(brief.role, 0) + 1
-        aside = file.with_suffix(".new")
-        aside.write_text(json.dumps(counts))
-        os.replace(aside, file)
+        replace_file(file, json.dumps(counts))
         return int(counts[brief.role])
 
 
@@ -179,3 +179,9 @@ def _target(workspace: Path, path: str) -> Path:
     if not target.parent.resolve().is_relative_to(workspace.resolve()):
         raise PermissionError(1, "it lies behind a link that leaves the workspace", path)
     return target
+
+
+def make(setup: AgentSetup) -> ScriptedAgent:
+    if not setup.command:
+        raise UsageError("The scripted agent needs a script. Set [agent] command or --agent-command to its path.")
+    return ScriptedAgent.load(setup.start_folder / setup.command, state=setup.state)

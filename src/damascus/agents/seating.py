@@ -19,9 +19,14 @@ def seats_of(level: Level, workspace: Path, watch: Watch) -> Seats:
     return seats_at(level, workspace, watch.setup_home)
 
 
-def to_read(watch: Watch) -> tuple[Path, ...]:
+def to_read(watch: Watch, workspace: Path) -> tuple[Path, ...]:
     """What every agent may read beside its own program."""
-    return (watch.brief_file, *watch.readable, *((watch.setup_home,) if watch.setup_home else ()))
+    return (workspace, watch.brief_file, *watch.readable, *((watch.setup_home,) if watch.setup_home else ()))
+
+
+def to_write(watch: Watch, workspace: Path) -> tuple[Path, ...]:
+    """Its workspace only if its role writes files."""
+    return watch.writable if watch.read_only else (workspace, *watch.writable)
 
 
 def fetched_by_setup(watch: Watch, seats: Seats) -> dict[str, str]:

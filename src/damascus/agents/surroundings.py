@@ -1,6 +1,7 @@
-"""Where an agent with a model works: folders of one step, and an environment that is an allow-list.
+"""What surrounds an agent with a model in one step: folders, an environment that is an allow-list, a cage.
 
-All of it is new for each step, HOME too: what one agent leaves there can neither lead nor mislead the next.
+The folders are new for each step, so that what one agent leaves there can neither lead nor mislead the next; HOME, too,
+unless the program keeps things there that a story needs again.
 """
 
 import os
@@ -11,40 +12,47 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.agents.command import OURS, PASSED_ON, absolute_path
+from damascus.agents.command import OURS, PASSED_ON, absolute_path, readable
+from damascus.agents.seating import fetched_by_setup, seats_of, to_read, to_write
 from damascus.domain.ports import Brief, Watch
+from damascus.gateway.bridge import WayOut
 from damascus.system.masking import mask_file
 from damascus.system.output import make_way, stderr_log
-
-LOOPBACK = "127.0.0.1,localhost,::1"
+from damascus.system.sandbox import Cage, Level
+from damascus.system.seats import Seats
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """`folder` is ours; its parts are the agent's to write."""
+    """`folder` is ours; its parts and `home` are the agent's to write."""
 
     folder: Path
+    home: Path
+    brief: Brief
+    workspace: Path
+    watch: Watch
+    level: Level
 
     @classmethod
     @contextmanager
-    def of(cls, homes: Path, story: str) -> Iterator["Surroundings"]:
+    def of(
+        cls, homes: Path, brief: Brief, workspace: Path, watch: Watch, level: Level, *, keeps_home: bool
+    ) -> Iterator["Surroundings"]:
         """For one step; what a dead worker's step of the story left is taken away."""
-        steps = homes.absolute() / ".steps" / story
+        homes = homes.absolute()
+        steps = homes / ".steps" / brief.story_id
         shutil.rmtree(steps, ignore_errors=True)
         steps.mkdir(mode=0o700, parents=True)
         with tempfile.TemporaryDirectory(dir=steps, ignore_cleanup_errors=True) as name:
-            made = cls(Path(name))
-            for part in made.parts:
-                part.mkdir(mode=0o700)
+            home = homes / brief.story_id if keeps_home else Path(name) / "home"
+            made = cls(Path(name), home, brief, workspace, watch, level)
+            for part in made.writable:
+                part.mkdir(mode=0o700, parents=True, exist_ok=True)
             yield made
 
     @property
-    def parts(self) -> tuple[Path, ...]:
+    def writable(self) -> tuple[Path, ...]:
         return (self.home, self.config, self.tmp, self.report.parent)
-
-    @property
-    def home(self) -> Path:
-        return self.folder / "home"
 
     @property
     def config(self) -> Path:
@@ -63,28 +71,43 @@ class Surroundings:
         """What it printed, as it was: nobody's to read but ours, since nothing in it is masked."""
         return self.folder / "stream"
 
-    def environment(self, brief: Brief, watch: Watch, start_folder: Path, dead_end: str) -> dict[str, str]:
-        """`dead_end` is where its programs are told to look for the rest of the world: the bridge, which refuses it."""
-        given = {name: value for name, value in watch.env.items() if name not in OURS}
+    @property
+    def seats(self) -> Seats:
+        return seats_of(self.level, self.workspace, self.watch)
+
+    def environment(self, start_folder: Path) -> dict[str, str]:
+        """An allow-list, as for the command agent; what the program itself needs is put on top."""
+        watch = self.watch
         return {
+            **fetched_by_setup(watch, self.seats),
             "LANG": "C.UTF-8",
             **{name: value for name, value in os.environ.items() if PASSED_ON.fullmatch(name)},
             "PATH": absolute_path(os.environ, start_folder),
             "TMPDIR": str(self.tmp),
-            **given,
+            **{name: value for name, value in watch.env.items() if name not in OURS},
+            **watch.checkout,
             "TERM": "dumb",
             "HOME": str(self.home),
-            "DAMASCUS_ROLE": brief.role,
+            "DAMASCUS_ROLE": self.brief.role,
             "DAMASCUS_BRIEF": str(watch.brief_file.absolute()),
             "DAMASCUS_REPORT": str(self.report),
-            **{name: dead_end for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")},
-            **{name: LOOPBACK for name in ("NO_PROXY", "no_proxy")},
         }
 
-    def keep_stderr(self, watch: Watch) -> None:
+    def cage(self, program: Path, path: str, way: WayOut) -> Cage:
+        """`path` is the PATH by which the program is found."""
+        return Cage(
+            level=self.level,
+            write=(*to_write(self.watch, self.workspace), *self.writable),
+            read=(*readable([str(program)], path), *way.reads, *to_read(self.watch, self.workspace)),
+            gateway=way.socket,
+            port=way.port_at(self.level),
+            seats=self.seats,
+        )
+
+    def keep_stderr(self) -> None:
         """Beside the transcript, as every agent's; the values of the workspace's variables masked."""
-        kept = stderr_log(watch.transcript)
+        kept = stderr_log(self.watch.transcript)
         make_way(kept)
         if stderr_log(self.stream).is_file():
             shutil.copyfile(stderr_log(self.stream), kept)
-            mask_file(kept, watch.env.values())
+            mask_file(kept, self.watch.env.values())

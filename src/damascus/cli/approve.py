@@ -4,36 +4,29 @@ from typing import Annotated
 
 import typer
 
-from damascus.cli.opened import opened_for
-from damascus.cli.say import next_step, say
+from damascus.cli.opened import opened_for, person_in
+from damascus.cli.say import tell
+from damascus.people import stories
 
 Story = Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")]
 Words = Annotated[list[str], typer.Argument(metavar="WORDS…", help="What has to be different; the agent is told.")]
 
 
 def approve(story: Story) -> None:
-    """Let a story land that waits for your word. It holds for the change as it is shown, wherever main is then.
+    """Approve a story that is waiting for you: it lands in its turn. Only the change that you were shown is approved.
 
     \b
     Example:  damascus approve S-21      (what it changes: damascus diff S-21)
     """
-    from damascus.cli.recoveries import approved
-
     db, project = opened_for(story)
-    done, following = approved(db, project, story)
-    say(done)
-    next_step(following)
+    tell(stories.approve(db, project, story, person_in(project)))
 
 
 def send_back(story: Story, words: Words) -> None:
-    """Send a story that waits for your word back to its agent, which is told yours and gets a new budget.
+    """Send a story that is waiting for you back to its agent, with your words and a new budget.
 
     \b
     Example:  damascus send-back S-21 name it parse, not read
     """
-    from damascus.cli.recoveries import sent_back
-
     db, project = opened_for(story)
-    done, following = sent_back(db, project, story, " ".join(words))
-    say(done)
-    next_step(following)
+    tell(stories.send_back(db, project, story, person_in(project), " ".join(words)))

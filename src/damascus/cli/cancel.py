@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from damascus.cli.opened import opened
-from damascus.cli.say import next_step, say
+from damascus.cli.say import tell
+from damascus.people import stories
 
 
 def cancel(story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")]) -> None:
@@ -14,10 +15,4 @@ def cancel(story: Annotated[str, typer.Argument(metavar="STORY", help="The story
     \b
     Example:  damascus cancel S-19
     """
-    from damascus.store import people
-
-    db, project = opened()
-    acted = people.cancel(db, project.row.id, story)
-    taken = " The worker that had it is shut out." if acted.was_leased else ""
-    say(f"{acted.story_id} is cancelled.{taken}")
-    next_step(f"damascus rescue list {acted.story_id}")
+    tell(stories.cancel(*opened(), story))

@@ -1,24 +1,29 @@
-"""damascus db: the embedded PostgreSQL."""
+"""damascus db: the embedded PostgreSQL, back-up and restore of the whole installation."""
 
 import os
 import shutil
-from typing import TYPE_CHECKING, Annotated
+import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from damascus.cli.opened import open_app
+from damascus.app import App
+from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say
+from damascus.cli.say import next_step, say, tell
+from damascus.cli.tables import table
 from damascus.domain.errors import DamascusError
+from damascus.people import backing_up, pruning, restoring
+from damascus.store.embedded.database import EmbeddedServer
+from damascus.telling.phrases import size
 
-if TYPE_CHECKING:
-    from damascus.app import App
-    from damascus.store.embedded import EmbeddedServer
-
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="The embedded PostgreSQL: start, stop, look, psql.")
+app = typer.Typer(
+    rich_markup_mode=None, no_args_is_help=True, help="The database: start, stop, status, psql, prune, backup, restore."
+)
 
 
-def _ours(context: "App") -> "EmbeddedServer":
+def _ours(context: App) -> EmbeddedServer:
     if context.server is None:
         raise DamascusError(
             "DAMASCUS_DATABASE_URL is set, so the database is not ours to start or stop. "
@@ -35,14 +40,14 @@ def start() -> None:
     Example:  damascus db start
     """
     started = _ours(open_app()).ensure_running()
-    how = {"attached": "runs already", "started": "is started", "created": "is made and started"}[started.how]
+    how = {"attached": "is already running", "started": "is started", "created": "is made and started"}[started.how]
     say(f"PostgreSQL {started.version} {how}, ready in {started.seconds:.1f} s.")
     next_step("damascus db status")
 
 
 @app.command("stop")
 def stop() -> None:
-    """Stop the embedded server. What runs loses nothing: workers wait for it to come back.
+    """Stop the embedded server. Nothing is lost: workers wait for it to come back.
 
     \b
     Example:  damascus db stop
@@ -52,9 +57,9 @@ def stop() -> None:
     next_step("damascus db start, or any other command: it is started when needed")
 
 
-@app.command("status")
+@app.command("status", short_help="Whether the server runs, and where.")
 def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """Whether the server runs, which version, and where its data is.
+    """Whether the server is running, which version, and where its data is.
 
     \b
     Example:  damascus db status
@@ -78,9 +83,73 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
     next_step("damascus db psql" if found["running"] else "damascus db start")
 
 
+@app.command("backup", short_help="Save the whole installation in one file.")
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not be there yet.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Save the whole installation in one file: the database, stories' work, run folders. Workers may go on meanwhile.
+
+    \b
+    Example:  damascus db backup ~/damascus-monday.backup
+    """
+    done = backing_up.back_up(open_app(), file, _progress)
+    if as_json:
+        print_json({"file": done.file, "bytes": done.bytes, "files": done.files, "stories": done.stories})
+    else:
+        tell(done)
+
+
+@app.command("restore", short_help="Make an installation from such a file.")
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `db backup` made.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Make an installation from a back-up, in an empty data folder or database; nothing is ever overwritten.
+
+    \b
+    Example:  DAMASCUS_HOME=~/restored damascus db restore ~/damascus-monday.backup
+    """
+    done = restoring.restore(restoring.app_to_restore(os.environ, Path.cwd()), file, _progress)
+    if as_json:
+        print_json({"home": done.home, "made_at": done.made_at, "files": done.files})
+    else:
+        tell(done)
+
+
+@app.command("prune", short_help="Remove what is older than [retention] says.")
+def prune(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Remove what is older than [retention] keeps it, in this folder's project. Workers do so every 15 minutes.
+
+    \b
+    Example:  damascus db prune --dry-run
+    """
+    context = open_app()
+    done = pruning.prune(context, open_project(context), dry_run=dry_run)
+    if as_json:
+        print_json({"dry_run": dry_run, "aged": [vars(each) for each in done.aged]})
+        return
+    rows = [
+        (each.repository, each.what, f"{each.days} days" if each.days else "for ever", str(each.count),
+         size(each.bytes), f"{each.oldest.astimezone():%Y-%m-%d}" if each.oldest else "–")
+        for each in done.aged
+    ]  # fmt: skip
+    for line in table(("repository", "what", "kept", "older", "size", "oldest"), rows, lead=0):
+        say(line)
+    tell(done)
+
+
+def _progress(line: str) -> None:
+    """To stderr: stdout may be JSON."""
+    print(line, file=sys.stderr, flush=True)
+
+
 @app.command("psql", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def psql(context: typer.Context) -> None:
-    """Open psql on the database; further words are psql's.
+    """Open psql on the database; further arguments are passed to it.
 
     \b
     Example:  damascus db psql -c 'SELECT story_id, phase FROM work_items'

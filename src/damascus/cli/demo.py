@@ -6,17 +6,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from damascus.cli.say import say, styled, table
+from damascus.agents.scripted import ScriptedAgent
+from damascus.app import App, Project
+from damascus.assembly import Choice, make_worker
+from damascus.cli.demo_stories import PERSONS_COMMIT, REPOSITORY, SCRIPT, SPECS
+from damascus.cli.say import say, styled
+from damascus.cli.tables import table
+from damascus.cli.working import work
 from damascus.domain.errors import DamascusError
-
-if TYPE_CHECKING:
-    from damascus.app import App, Project
-    from damascus.domain.ports import Agent, AgentRun, Brief, Watch
+from damascus.domain.ports import Agent, AgentRun, Brief, Watch
+from damascus.domain.spec import parse_spec
+from damascus.domain.verdict import Phase
+from damascus.store import queueing
 
 SLOTS = 2
 PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "-c", "commit.gpgsign=false")
@@ -52,8 +59,6 @@ def _folder(keep: Path | None) -> Path:
 
 
 def _run(folder: Path, *, kept: bool) -> int:
-    from damascus.app import App
-
     environ = {key: value for key, value in os.environ.items() if not key.startswith("DAMASCUS_")}
     app = App(environ | {"DAMASCUS_HOME": str(folder / "home")})
     assert app.server is not None
@@ -74,8 +79,6 @@ def _run(folder: Path, *, kept: bool) -> int:
 
 
 def make_repository(folder: Path) -> Path:
-    from damascus.cli.demo_stories import REPOSITORY, SPECS
-
     repository = folder / "textkit"
     repository.mkdir()
     git(repository, "init", "-q", "-b", "main")
@@ -101,11 +104,7 @@ def commit(repository: Path, files: dict[str, str], message: str) -> None:
     git(repository, "commit", "-q", "-m", message, "--", *files)
 
 
-def _queue(app: "App", repository: Path) -> "Project":
-    from damascus.cli.demo_stories import SPECS
-    from damascus.domain.spec import parse_spec
-    from damascus.store import queueing
-
+def _queue(app: App, repository: Path) -> Project:
     row = app.init_project(repository)
     project = app.project(repository)
     stories = []
@@ -121,29 +120,20 @@ def _queue(app: "App", repository: Path) -> "Project":
 class WithAPerson:
     """The scripted agent, and a person who commits to main while D-3 is at work."""
 
-    def __init__(self, agent: "Agent", repository: Path) -> None:
+    def __init__(self, agent: Agent, repository: Path) -> None:
         self.agent = agent
         self.repository = repository
         self.name = agent.name
         self.confinement = agent.confinement
 
-    def run(self, brief: "Brief", workspace: Path, watch: "Watch") -> "AgentRun":
-        from damascus.cli.demo_stories import PERSONS_COMMIT
-
+    def run(self, brief: Brief, workspace: Path, watch: Watch) -> AgentRun:
         done = self.agent.run(brief, workspace, watch)
         if brief.story_id == "D-3" and brief.attempt == 1:
             commit(self.repository, PERSONS_COMMIT, "prices may come as text")
         return done
 
 
-def _work(app: "App", project: "Project", repository: Path, title: str) -> None:
-    from dataclasses import replace
-
-    from damascus.agents.scripted import ScriptedAgent
-    from damascus.assembly import Choice, make_worker
-    from damascus.cli.demo_stories import SCRIPT
-    from damascus.cli.run import work
-
+def _work(app: App, project: Project, repository: Path, title: str) -> None:
     agent = WithAPerson(ScriptedAgent(SCRIPT, state=project.folder / "agent-state"), repository)
     worker = make_worker(app, project, Choice(slots=SLOTS), agent=agent)
     worker.pace = replace(worker.pace, poll=0.05)
@@ -153,13 +143,13 @@ def _work(app: "App", project: "Project", repository: Path, title: str) -> None:
 # ── what it came to ───────────────────────────────────────────────────────────────────────────────────
 
 
-def _tell(app: "App", project: "Project", folder: Path, how: tuple[float, bool]) -> int:
+def _tell(app: App, project: Project, folder: Path, how: tuple[float, bool]) -> int:
     seconds, kept = how
     facts = app.database.all("demo_facts", project=project.row.id)
     say()
     head = ("story", "title", "on main as", "pull", "tries", "tests red → green", "time")
     say("\n".join(f"  {line}" for line in table(head, [_row(f) for f in facts])))
-    done = [f for f in facts if f["phase"] == "done" and _is_on_main(project, f["merged_commit"])]
+    done = [f for f in facts if f["phase"] == Phase.DONE and _is_on_main(project, f["merged_commit"])]
     say()
     say(styled(_sentence(facts, len(done), seconds), "bold"))
     say("Not verified: confinement (the scripted agent runs unconfined).")
@@ -181,7 +171,7 @@ def _red_then_green(fact: dict[str, Any]) -> list[str]:
     return [test for test in fact["green"] if any(test == r or test.startswith(f"{r}::") for r in red)]
 
 
-def _is_on_main(project: "Project", merged: str | None) -> bool:
+def _is_on_main(project: Project, merged: str | None) -> bool:
     """Asked of the repository, not of the row."""
     if not merged:
         return False
@@ -202,14 +192,14 @@ def _next(folder: Path, kept: bool) -> str:
     if not kept:
         return (
             "Next:  damascus demo --keep DIR   the same, left in a folder to look at\n"
-            "       docs/start.md              the same on a repository of yours, five minutes"
+            "       docs/start.md              the same on your own repository, five minutes"
         )
     return (
         f"Next:  cd {folder / 'textkit'} && export DAMASCUS_HOME={folder / 'home'}\n"
         "       damascus show D-2          what happened, step by step\n"
         "       damascus receipt D-2       the proof, as JSON\n"
         "       damascus db stop           when you have seen enough\n"
-        "       docs/start.md              the same on a repository of yours, five minutes"
+        "       docs/start.md              the same on your own repository, five minutes"
     )
 
 

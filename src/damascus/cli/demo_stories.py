@@ -1,12 +1,10 @@
 """The demo's repository, its five stories and what the scripted agent writes for them."""
 
-import importlib.util
 import sys
 
 
-def _runner(tests: str, modules: str) -> str:
-    if importlib.util.find_spec("pytest"):
-        return f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {sys.executable} -m pytest -q -p no:cacheprovider {tests}"
+def _runner(modules: str) -> str:
+    """The standard library's: whoever installed Damascus needs nothing else to see each test counted."""
     return f"{sys.executable} -m unittest {modules}"
 
 
@@ -15,10 +13,11 @@ CONFIG = f"""\
 name = "textkit"
 
 [test]
-command = "{_runner("tests", "discover -v")}"
+command = "{_runner("discover -v")}"
 
 [limits]
 disk_reserve_mb = 0
+load_per_core = 0.0
 """
 
 REPOSITORY: dict[str, str] = {
@@ -52,7 +51,7 @@ def _spec(story: str, title: str, module: str, requirements: dict[str, str], fil
     return (
         f"---\nstory: {story}\ntitle: {title}\nscope:\n{scope}\n---\n\n## Requirements\n\n{listed}\n\n"
         f"## TDD Plan\n\nOne test per requirement in tests/{module}.py, red first.\n\n"
-        f"## Test Command\n\n```sh\n{_runner(f'tests/{module}.py', f'-v tests.{module}')}\n```\n"
+        f"## Test Command\n\n```sh\n{_runner(f'-v tests.{module}')}\n```\n"
     )
 
 

@@ -34,7 +34,7 @@ def folder_of_pages() -> Path:
     for folder in (PACKAGE / "docs", PACKAGE.parents[1] / "docs"):
         if (folder / "spec.md").is_file():
             return folder
-    raise DamascusError(f"this Damascus came without its documents (looked in {PACKAGE / 'docs'}). Install it anew.")
+    raise DamascusError(f"this Damascus came without its documents (looked in {PACKAGE / 'docs'}). Reinstall it.")
 
 
 def _found(pages: dict[str, Path], page: str) -> Path:

@@ -3,16 +3,16 @@
 import time
 from pathlib import Path
 
-from damascus.cli.logs import PROMPT, TRANSCRIPT, prompt_lines
-from damascus.cli.now import now
 from damascus.cli.say import columns, next_step, say, wrapped
-from damascus.cli.words import one_line, whole_words, worker
 from damascus.domain.errors import DamascusError
+from damascus.people.story_logs import PROMPT, TRANSCRIPT, prompt_lines
 from damascus.store import views
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
 from damascus.store.views import StoryRow
 from damascus.system.hostid import host_name, host_of
+from damascus.telling.now import now
+from damascus.telling.phrases import one_line, whole_words, worker
 
 AGENT_STEPS = ("implement", "refine")
 TICK = 0.25
@@ -28,7 +28,7 @@ def follow_agent(db: Database, project: ProjectRow, story: str, folder: Path) ->
         return
     step = row.step if row.step in AGENT_STEPS else AGENT_STEPS[0]
     if row.worker_id and host_of(row.worker_id) != host_name():
-        raise DamascusError(f"the agent of {story} works with {worker(row.worker_id)}: its transcript lies there.")
+        raise DamascusError(f"its agent works for {worker(row.worker_id)}: its transcript is there.")
     run = folder / f"run-{row.run_no}"
     say(wrapped(f"{story} · {step}, run {row.run_no} · {run / TRANSCRIPT}"))
     reader = _Reader(run)
@@ -51,7 +51,9 @@ def _at_work(db: Database, project: ProjectRow, story: str) -> StoryRow | None:
             say(f"{story} is {row.phase}: {now(row)}")
             return None
         if not row.active:
-            raise DamascusError(f"no agent works on {story}: it is {row.phase}. What was said: damascus logs {story}")
+            raise DamascusError(
+                f"no agent is working on {story}: it is {row.phase}. What was said: damascus logs {story}"
+            )
         if _agent_works(db, row):
             return row
         if not told:

@@ -3,51 +3,50 @@
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from damascus.cli.checks import report
 from damascus.cli.opened import open_app, open_project
+from damascus.cli.own_commits import commit_paths
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import next_step, say, styled, wrapped
+from damascus.cli.say import next_step, say
 from damascus.domain.errors import DamascusError
-
-if TYPE_CHECKING:
-    from damascus.cli.forge_trial import OnForge, Place, Ready
+from damascus.forges.doctor import examine
+from damascus.people import forge_trial
+from damascus.people.forge_trial import OnForge, Place, Ready
 
 POLL = 0.2
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="A forge to try things on, and checks of yours.")
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="A trial forge, and checks of your own.")
 
 
-@app.command("try")
+@app.command("try", short_help="A real Gitea with a runner on this machine.")
 def try_(
     *,
-    name: Annotated[str, typer.Option("--name", help="Of the repository there. Default: this folder's.")] = "",
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Where it listens on loopback. Default: a free one.")
-    ] = 0,
+    name: Annotated[str, typer.Option("--name", help="Name of the repository there; default: this folder's.")] = "",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port on loopback; default: a free one.")] = 0,
     commit: Annotated[bool, typer.Option("--commit", help="Commit what it writes, and only that, on main.")] = False,
-    foreground: Annotated[bool, typer.Option("--foreground", help="Stay, until Ctrl-C ends it.")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Stay in the foreground until Ctrl-C.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """A real Gitea with a runner on this machine, and this repository on it. It stays up until: damascus forge stop
 
-    Adds [forge] to damascus.toml and, where there is none, a workflow; pushes main. Again, it pushes what is new.
+    Adds [forge] to damascus.toml and, where there is none, a workflow; pushes main. Run again, it pushes what is new.
 
     \b
     Example:  damascus forge try --commit
     """
-    from damascus.cli import forge_trial
-
-    opened = open_app()
+    opened, here = open_app(), Path.cwd()
     place = forge_trial.Place(opened.home)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with forge_trial.started(place, opened.environ, port) as ready:
+        with forge_trial.started(place, opened.environ, here, port) as ready:
             commit = commit or _asked(as_json)
-            there = forge_trial.bring(place, ready.server, opened.environ, name, commit=commit)
-        _told_json(place, ready, there) if as_json else _told(place, ready, there, foreground=foreground)
+            there = forge_trial.bring(place, ready, opened, name, here=here, commit=commit_paths if commit else None)
+        _print_as_json(place, ready, there) if as_json else _say_it_runs(place, ready, there, foreground=foreground)
         sys.stdout.flush()
         if foreground:
             _stay(ready)
@@ -61,40 +60,28 @@ def try_(
 
 @app.command("stop")
 def stop() -> None:
-    """End the forge of `damascus forge try`; what is on it stays.
+    """Stop the forge of `damascus forge try`; what is on it stays.
 
     \b
     Example:  damascus forge stop
     """
-    from damascus.cli import forge_trial
-
     opened = open_app()
     stopped = forge_trial.stop(forge_trial.Place(opened.home), opened.environ)
     say("The forge is stopped. Its data stays: damascus forge try" if stopped else "No forge of ours was running.")
 
 
-@app.command("doctor")
+@app.command("doctor", short_help="Check the forge of this project.")
 def doctor(as_json: AsJson = False) -> int:
-    """Check the forge of this project: token, rights, CI, protection, webhook; says what to do. Exit 1 if one is bad.
+    """Check this project's forge: token, rights, CI, protection, webhook. Says what to do. Exit code 1 if one fails.
 
     \b
     Example:  damascus forge doctor
     """
-    from damascus.cli.doctor import MARKS
-    from damascus.forges.doctor import examine
-
     opened = open_app()
     project = open_project(opened)
     found = list(examine(project.config, opened.environ, project.row.main_branch))
-    bad = any(check.state == "fail" for check in found)
-    if as_json:
-        print_json({"forge": project.config.forge.kind, "healthy": not bad, "checks": [vars(check) for check in found]})
-        return int(bad)
-    for check in found:
-        word, colour = MARKS[check.state]
-        say(f"{styled(word, colour)}  {check.name:<10}  {wrapped(check.says, ' ' * 18).lstrip()}")
-    next_step("cure what FAILs, then damascus forge doctor again" if bad else "damascus run")
-    return int(bad)
+    facts = {"forge": project.config.forge.kind}
+    return report(found, facts, "damascus forge doctor", "damascus run", as_json=as_json)
 
 
 def _asked(as_json: bool) -> bool:
@@ -102,7 +89,7 @@ def _asked(as_json: bool) -> bool:
     return not as_json and sys.stdin.isatty() and typer.confirm("Commit what is written here on main?", default=True)
 
 
-def _told(place: "Place", ready: "Ready", there: "OnForge", *, foreground: bool) -> None:
+def _say_it_runs(place: Place, ready: Ready, there: OnForge, *, foreground: bool) -> None:
     server = ready.server
     say(f"Gitea {server.version} with a runner, ready in {ready.seconds:.1f} s: {there.url}")
     say(f"Log in as {server.user} with the password {server.password}")
@@ -118,7 +105,7 @@ def _told(place: "Place", ready: "Ready", there: "OnForge", *, foreground: bool)
     next_step(f"{first}damascus forge doctor, then damascus add SPEC… and damascus run; {end}")
 
 
-def _main_told(there: "OnForge") -> str:
+def _main_told(there: OnForge) -> str:
     if not there.pushed:
         bring = f"git pull {there.url} {there.main}"
         return f"{there.main} was not pushed, since the forge's has commits that yours lacks. Bring them: {bring}"
@@ -127,7 +114,7 @@ def _main_told(there: "OnForge") -> str:
     return f"{there.main} is {'committed and ' if there.committed else ''}pushed."
 
 
-def _told_json(place: "Place", ready: "Ready", there: "OnForge") -> None:
+def _print_as_json(place: Place, ready: Ready, there: OnForge) -> None:
     server = ready.server
     print_json({
         "url": there.url, "user": server.user, "password": server.password, "version": server.version,
@@ -137,7 +124,7 @@ def _told_json(place: "Place", ready: "Ready", there: "OnForge") -> None:
     })  # fmt: skip
 
 
-def _stay(ready: "Ready") -> None:
+def _stay(ready: Ready) -> None:
     while ready.server.running:
         time.sleep(POLL)
     raise DamascusError(f"Gitea ended by itself. Its log: {ready.server.log}")

@@ -4,18 +4,19 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from damascus.cli.opened import open_app
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say
+from damascus.domain.config import Models, parse_config
 from damascus.domain.errors import DamascusError, UsageError
-
-if TYPE_CHECKING:
-    from damascus.agents.litellm_place import Place, Running
-    from damascus.domain.config import Models
+from damascus.domain.scope import SETTINGS_FILE
+from damascus.gateway.litellm import process as litellm_process
+from damascus.gateway.litellm.config import ModelSource, config_text, model_names, models_in, variables
+from damascus.gateway.litellm.place import GatewayPlace, Running
 
 PORT = 4000
 app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
@@ -29,7 +30,7 @@ Provider = Annotated[
 ]
 Named = Annotated[
     list[str] | None,
-    typer.Option("--model", metavar="NAME[=THEIRS]", help="A further model, or another name for it at the provider."),
+    typer.Option("--model", metavar="NAME[=THEIRS]", help="Another model, or what the provider calls it."),
 ]
 
 
@@ -41,19 +42,18 @@ def gateway(
     upstream_key_env: KeyVariable = "",
     provider: Provider = "openai",
     model: Named = None,
-    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Where it listens on loopback.")] = PORT,
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="Port on loopback.")] = PORT,
     detach: Annotated[bool, typer.Option("--detach", help="Leave it running, until: damascus gateway stop")] = False,
 ) -> None:
     """A model gateway on this machine: LiteLLM, set up for your models and started. Ctrl-C ends it.
 
-    With --upstream its config is written anew; without, the one from last time is used as it is.
+    With --upstream its config is written again; without it, the last one is used as it is.
 
     \b
     Example:  damascus gateway --upstream https://api.example.com/v1 --upstream-key-env EXAMPLE_API_KEY
     """
     if context.invoked_subcommand is not None:
         return
-    from damascus.agents import litellm_process
 
     place = _place()
     _refuse_second(place)
@@ -76,8 +76,6 @@ def config(
     \b
     Example:  damascus gateway config --upstream http://127.0.0.1:8000/v1 --provider hosted_vllm
     """
-    from damascus.agents.litellm_config import models_in, variables
-
     place = _place()
     if upstream or not place.config.exists():
         _write(place, upstream, upstream_key_env, provider, model or [])
@@ -90,7 +88,7 @@ def config(
 
 @app.command("status")
 def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> int:
-    """Whether a gateway of ours runs, and where. Exit 1 if none does.
+    """Whether our gateway is running, and where. Exit code 1 if not.
 
     \b
     Example:  damascus gateway status
@@ -111,13 +109,11 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
 
 @app.command("stop")
 def stop() -> None:
-    """End the gateway.
+    """Stop the gateway.
 
     \b
     Example:  damascus gateway stop
     """
-    from damascus.agents import litellm_process
-
     place = _place()
     found = place.running()
     if found:
@@ -125,20 +121,16 @@ def stop() -> None:
     say("The gateway is stopped." if found else "No gateway of ours was running.")
 
 
-def _place() -> "Place":
-    from damascus.agents.litellm_place import Place
-
-    return Place(open_app().home)
+def _place() -> GatewayPlace:
+    return GatewayPlace(open_app().home)
 
 
-def _refuse_second(place: "Place") -> None:
+def _refuse_second(place: GatewayPlace) -> None:
     if found := place.running():
-        raise DamascusError(f"a gateway runs already at {found.url}. Use it, or end it: damascus gateway stop")
+        raise DamascusError(f"a gateway is already running at {found.url}. Use it, or stop it: damascus gateway stop")
 
 
-def _write(place: "Place", upstream: str, key_variable: str, provider: str, further: list[str]) -> None:
-    from damascus.agents.litellm_config import ModelSource, config_text, model_names
-
+def _write(place: GatewayPlace, upstream: str, key_variable: str, provider: str, further: list[str]) -> None:
     if not upstream:
         raise UsageError(
             "say where the models are: damascus gateway --upstream https://api.example.com/v1 "
@@ -151,11 +143,8 @@ def _write(place: "Place", upstream: str, key_variable: str, provider: str, furt
     place.write_private(place.config, text)
 
 
-def _models() -> "Models":
+def _models() -> Models:
     """Of the project of the current folder; outside of one the defaults."""
-    from damascus.domain.config import parse_config
-    from damascus.domain.scope import SETTINGS_FILE
-
     here = Path.cwd()
     file = next(
         (folder / SETTINGS_FILE for folder in (here, *here.parents) if (folder / SETTINGS_FILE).is_file()), None
@@ -163,10 +152,7 @@ def _models() -> "Models":
     return parse_config(file.read_text("utf-8") if file else "", os.environ).models
 
 
-def _start(place: "Place", port: int, *, detach: bool) -> None:
-    from damascus.agents import litellm_process
-    from damascus.agents.litellm_place import Running
-
+def _start(place: GatewayPlace, port: int, *, detach: bool) -> None:
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     url, waiting = f"http://127.0.0.1:{port}", _Waiting()
     started = litellm_process.start(place, port, os.environ)
@@ -175,11 +161,11 @@ def _start(place: "Place", port: int, *, detach: bool) -> None:
     try:
         seconds = litellm_process.wait_until_ready(started, place, url, waiting.tick)
         waiting.over()
-        _told(place, running, seconds, detach=detach)
+        _say_it_runs(place, running, seconds, detach=detach)
         left_running = detach
         if not detach:
             code = started.wait()
-            raise DamascusError(f"LiteLLM ended with exit code {code}: {litellm_process.last_line(place)}")
+            raise DamascusError(f"LiteLLM exited with code {code}: {litellm_process.last_line(place)}")
     except KeyboardInterrupt:
         waiting.over()
         say("The gateway is stopped.")
@@ -189,9 +175,7 @@ def _start(place: "Place", port: int, *, detach: bool) -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def _told(place: "Place", running: "Running", seconds: float, *, detach: bool) -> None:
-    from damascus.agents.litellm_config import models_in
-
+def _say_it_runs(place: GatewayPlace, running: Running, seconds: float, *, detach: bool) -> None:
     models = ", ".join(models_in(place.config.read_text()))
     say(f"The gateway answers at {running.url} with {models}, ready in {seconds:.0f} s. Log: {place.log}")
     say()

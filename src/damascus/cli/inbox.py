@@ -1,18 +1,18 @@
 """damascus inbox: what only a person can decide."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from damascus.cli import asked
+from damascus.app import Project
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import columns, next_step, say, styled, wrapped
 from damascus.domain import recovery
-
-if TYPE_CHECKING:
-    from damascus.app import Project
-    from damascus.store.db import Row
+from damascus.people import questions
+from damascus.store.db import Row
+from damascus.telling import asked
+from damascus.telling.phrases import in_parts, listed, one_line
 
 
 def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
@@ -22,9 +22,9 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     Example:  damascus inbox
     """
     db, project = opened()
-    found = db.all("open_issues", project=project.row.id)
+    found = questions.open_questions(db, project)
     if as_json:
-        print_json({"issues": [_published(issue) for issue in found]})
+        print_json({"issues": [questions.published(issue) for issue in found]})
         return
     for issue in found:
         _say(issue, project)
@@ -33,18 +33,7 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     next_step(asked.command(found[0]) if found else "damascus status")
 
 
-def _published(issue: "Row") -> dict[str, Any]:
-    kept = ("id", "story_id", "title", "question", "options", "owner", "created_at", "phase", "attempts",
-            "budget_cycles", "last_verdict", "last_feedback", "priority", "answer", "concerns")  # fmt: skip
-    story = issue["story_id"] is not None
-    options = [recovery.option_of(text, story=story) for text in issue["options"]]
-    choices = [{"number": n, "id": one.id, "text": one.text, "effect": one.effect} for n, one in enumerate(options, 1)]
-    return {key: issue[key] for key in kept} | {"choices": choices}
-
-
-def _say(issue: "Row", project: "Project") -> None:
-    from damascus.cli.words import in_parts, one_line
-
+def _say(issue: Row, project: Project) -> None:
     story = issue["story_id"]
     about, named = (f"{one_line(issue['title'])}{_state(issue)}", f"{story}  ") if story else ("the project", "")
     head = wrapped(about, "    ", first=f"{issue['id']}  {named}")
@@ -72,9 +61,7 @@ def _say_acts(answer: str, look: str) -> None:
         say(wrapped(each, "    "))
 
 
-def _state(issue: "Row") -> str:
-    from damascus.cli.words import listed
-
+def _state(issue: Row) -> str:
     failing = (issue["last_feedback"] or {}).get("failing_tests") or []
     tries = (
         f" · {issue['phase']} after {issue['attempts']} of {issue['budget_cycles']} tries" if issue["attempts"] else ""
@@ -82,6 +69,6 @@ def _state(issue: "Row") -> str:
     return tries + (f", red: {listed(failing, 2)}" if failing else "")
 
 
-def _kept_at(project: "Project", story: str) -> str:
+def _kept_at(project: Project, story: str) -> str:
     workspace = project.worktrees / story
     return f", workspace kept at {workspace}" if workspace.exists() else ""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from damascus.cli.now import tries, wordings
 from damascus.cli.say import cut, width_of
-from damascus.cli.words import one_line, whole_words
 from damascus.store.views import StoryRow
+from damascus.telling.now import tries, wordings
+from damascus.telling.phrases import one_line, whole_words
 
 STORY, TITLE, PHASE, NOW, TRY, TIME = range(6)
 GAP = 2

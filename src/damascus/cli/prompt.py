@@ -1,19 +1,23 @@
 """damascus prompt: what a story's next agent step would be told, and what it costs in tokens."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from damascus.cli.opened import of_story, open_app, open_project
+from damascus.app import App, Project
+from damascus.cli.opened import app_for
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import table
-
-if TYPE_CHECKING:
-    from damascus.app import App, Project
-    from damascus.domain.ports import Brief
-    from damascus.domain.roles import Choice
-    from damascus.engine.briefs import Part
+from damascus.cli.tables import table
+from damascus.domain.handoff import BUDGET
+from damascus.domain.ports import Brief
+from damascus.domain.roles import ModelChoice, model_for
+from damascus.engine.agent_step import briefs
+from damascus.engine.agent_step.briefs import PromptPart
+from damascus.engine.agent_step.upcoming import upcoming
+from damascus.engine.tools import nothing
+from damascus.store import rows, views
+from damascus.toolset import make_tools
 
 LIMITS = {"rules": 100, "task": 200, "CI addendum": 150}
 
@@ -28,11 +32,7 @@ def prompt(
     \b
     Example:  damascus prompt S-21
     """
-    from damascus.domain.roles import model_for
-    from damascus.engine import briefs
-
-    app = open_app()
-    project = of_story(app, open_project(app), story)
+    app, project = app_for(story)
     given = _given(app, project, story, role)
     choice = model_for(given.role, project.config.models, given.traits)
     parts = briefs.parts(given)
@@ -44,20 +44,13 @@ def prompt(
         print(line, file=sys.stderr)
 
 
-def _given(app: "App", project: "Project", story: str, role: str | None) -> "Brief":
-    from damascus.assembly import make_tools
-    from damascus.engine.tools import nothing
-    from damascus.engine.upcoming import upcoming
-    from damascus.store import rows, views
-
+def _given(app: App, project: Project, story: str, role: str | None) -> Brief:
     row = views.story_row(app.database, project.row, story)
     item = rows.item(app.database.all("items_by_id", ids=[row.id])[0])
     return upcoming(make_tools(app, project, None, lambda: False, nothing), item, role)
 
 
-def _published(given: "Brief", choice: "Choice", parts: "list[Part]") -> dict[str, object]:
-    from damascus.engine import briefs
-
+def _published(given: Brief, choice: ModelChoice, parts: list[PromptPart]) -> dict[str, object]:
     return {
         "story_id": given.story_id,
         "role": given.role,
@@ -69,9 +62,7 @@ def _published(given: "Brief", choice: "Choice", parts: "list[Part]") -> dict[st
     }
 
 
-def _costs(given: "Brief", choice: "Choice", parts: "list[Part]") -> list[str]:
-    from damascus.domain.handoff import BUDGET
-
+def _costs(given: Brief, choice: ModelChoice, parts: list[PromptPart]) -> list[str]:
     handed = sum(part.tokens for part in parts if part.name not in LIMITS)
     rows = [(part.name, str(part.tokens), str(LIMITS.get(part.name, ""))) for part in parts]
     rows += [("hand-off in all", str(handed), str(BUDGET)), ("prompt", str(sum(part.tokens for part in parts)), "")]

@@ -6,6 +6,7 @@ import typer
 
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
+from damascus.store import receipts
 
 
 def receipt(
@@ -17,7 +18,5 @@ def receipt(
     \b
     Example:  damascus receipt S-21
     """
-    from damascus.store import receipts
-
     db, project = opened()
     print_json(receipts.receipt(db, project.row, story))

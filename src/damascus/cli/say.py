@@ -1,13 +1,18 @@
 """What commands print: text for people, JSON for scripts, never an escape code where there is no terminal."""
 
+import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+import unicodedata
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from damascus.cli.words import one_line, plain
+from damascus.telling.phrases import one_line, plain
+
+if TYPE_CHECKING:
+    from damascus.people.acts import Done
 
 COLOURS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36", "dim": "2", "bold": "1"}
 WIDE_PIPE = 120
@@ -26,9 +31,13 @@ def next_step(text: str) -> None:
     say(styled(line, "dim"))
 
 
-def as_json(value: Any) -> None:
-    import json
+def tell(done: "Done") -> None:
+    """What a service did, and what to do next."""
+    say(done.said)
+    next_step(done.following)
 
+
+def as_json(value: Any) -> None:
     print(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False))
 
 
@@ -39,8 +48,6 @@ def _plain_value(value: Any) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    import json
-
     return json.dumps(value, default=_plain_value, ensure_ascii=False)
 
 
@@ -68,8 +75,6 @@ def error_text(message: str, width: int) -> str:
 
 def message_text(kind: str, message: str, width: int) -> str:
     """`error: …`, wrapped, further lines indented below it; lines that the message broke itself are kept."""
-    import textwrap
-
     indent = " " * (len(kind) + 2)
     lines = []
     for n, line in enumerate(plain(message).split("\n")):
@@ -84,8 +89,6 @@ def message_text(kind: str, message: str, width: int) -> str:
 
 def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
     """Lines that fit the columns; `first` is what the first one begins with, if not with the indent."""
-    import textwrap
-
     begins = indent if first is None else first
     return textwrap.fill(
         one_line(text), columns() - 1, initial_indent=begins, subsequent_indent=indent,
@@ -93,27 +96,25 @@ def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
     )  # fmt: skip
 
 
-def parts_in_lines(text: str, separator: str = " · ") -> str:
+def parts_in_lines(text: str, width: int = 0, separator: str = " · ") -> str:
     """A line of parts, broken between two of them where it is too wide; colours are kept."""
     lines = [""]
     for part in text.split(separator):
         longer = f"{lines[-1]}{separator}{part}" if lines[-1] else part
-        if lines[-1] and width_of(plain(longer)) > columns() - 1:
+        if lines[-1] and width_of(plain(longer)) > (width or columns()) - 1:
             lines.append(f"  {part}")
         else:
             lines[-1] = longer
     return "\n".join(lines)
 
 
-# ── tables ────────────────────────────────────────────────────────────────────────────────────────────
+# ── widths ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def width_of(text: str) -> int:
     """Cells on a terminal: East Asian characters take two, combining ones none."""
     if text.isascii():
         return len(text)
-    import unicodedata
-
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
@@ -123,26 +124,3 @@ def cut(text: str, width: int) -> str:
     while text and width_of(text) > width - 1:
         text = text[:-1]
     return text.rstrip() + "…"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], shrink: Sequence[int] = (), lead: int = 2) -> list[str]:
-    """Lines of a table as wide as it must be, at most as wide as the screen: the columns `shrink` give way."""
-    cells = [[one_line(cell) for cell in row] for row in (head, *rows)]
-    widths = [max(width_of(row[n]) for row in cells) for n in range(len(head))]
-    _fit(widths, shrink, columns() - lead - 2 * (len(widths) - 1), [width_of(name) for name in head])
-    return [_line(row, widths) for row in cells]
-
-
-def _fit(widths: list[int], shrink: Sequence[int], room: int, least: list[int]) -> None:
-    while shrink and sum(widths) > room:
-        widest = max(shrink, key=lambda n: widths[n] - max(least[n], 8))
-        if widths[widest] <= max(least[widest], 8):
-            return
-        widths[widest] -= 1
-
-
-def _line(row: Sequence[str], widths: Sequence[int]) -> str:
-    padded = [
-        cut(cell, width) + " " * (width - width_of(cut(cell, width))) for cell, width in zip(row, widths, strict=True)
-    ]
-    return "  ".join(padded).rstrip()

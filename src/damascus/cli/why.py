@@ -1,15 +1,14 @@
 """damascus why: one honest paragraph."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from damascus.cli.opened import living, locks_folder, open_app, open_project
+from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, wrapped
-
-if TYPE_CHECKING:
-    from damascus.store.why import Facts
+from damascus.people.explaining import Explained, explained
+from damascus.people.published import item
 
 
 def why(
@@ -21,23 +20,15 @@ def why(
     \b
     Example:  damascus why S-23
     """
-    from damascus.cli.paragraph import paragraph
-    from damascus.store.why import facts
-    from damascus.system.hostid import is_dead
-
     app = open_app()
-    project = open_project(app)
-    found = facts(app.database, project.row, story)
-    said = paragraph(found, living(app, found.workers), lambda worker: is_dead(locks_folder(app), worker))
+    told = explained(app, open_project(app), story)
     if as_json:
-        print_json(_published(found, said))
+        print_json(_published(told))
         return
-    for sentence in said:
+    for sentence in told.sentences:
         say(wrapped(sentence))
-    next_step(f"damascus show {found.row.story_id}")
+    next_step(told.following)
 
 
-def _published(found: "Facts", said: list[str]) -> dict[str, Any]:
-    from damascus.cli.status import item
-
-    return {"story_id": found.row.story_id, "why": " ".join(said), "item": item(found.row)}
+def _published(told: Explained) -> dict[str, Any]:
+    return {"story_id": told.row.story_id, "why": " ".join(told.sentences), "item": item(told.row)}

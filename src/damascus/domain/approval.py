@@ -16,7 +16,7 @@ INDEX = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.MULTILINE)
 SHOWN = 12
 
 
-class Asked(BaseModel):
+class AskedApproval(BaseModel):
     """What a person is asked to approve: the change by its mark, and the commit in which it stands."""
 
     change: str

@@ -19,7 +19,7 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class Project(Section):
+class ProjectConfig(Section):
     """[project]"""
 
     name: str = Field("", description="Name shown to people; default: the folder's name")
@@ -27,7 +27,7 @@ class Project(Section):
     branch_prefix: str = Field("feat/", description="Start of every story's branch name")
 
 
-class Test(Section):
+class TestConfig(Section):
     """[test]"""
 
     command: str = Field(
@@ -35,23 +35,46 @@ class Test(Section):
         description="The project's whole test command, run on every candidate; default: found from main's files, "
         "`none`: there is none, and every receipt says so",
     )
-    timeout_seconds: float = Field(600.0, gt=0, description="Limit of one run of a Test, gate or CI command")
-    patterns: list[str] = Field(
-        default_factory=list, description="Further globs that are tests, beside the stack's own"
-    )
+    timeout_seconds: float = Field(600.0, gt=0, description="Time limit of one run of a test, gate or CI command")
+    patterns: list[str] = Field(default_factory=list, description="More globs that name tests, besides the stack's own")
 
 
-class Workspace(Section):
+class WorkspaceConfig(Section):
     """[workspace]"""
 
     setup: str = Field("", description="Command that prepares a checkout (cached by the base's lock files)")
-    setup_timeout_seconds: float = Field(1200.0, gt=0, description="Limit of the set-up command")
+    setup_timeout_seconds: float = Field(1200.0, gt=0, description="Time limit of the set-up command")
     copy_files: list[str] = Field(
         default_factory=list,
         alias="copy",
-        description="Untracked files of your folder that each checkout gets",
+        description="Untracked files of your folder that are copied into each checkout",
     )
-    env: list[str] = Field(default_factory=list, description="Names of variables passed on; values are masked in logs")
+    env: list[str] = Field(
+        default_factory=list, description="Names of the variables that are passed on; their values are masked in logs"
+    )
+
+
+class CoverageConfig(Section):
+    """[gates.coverage]"""
+
+    changed: float = Field(
+        70.0,
+        ge=0,
+        le=100,
+        description="Per cent of a story's changed lines that its Test Command must run; 0: not asked",
+    )
+    project: float = Field(
+        70.0,
+        ge=0,
+        le=100,
+        description="Per cent of all lines that the project's tests must run, once main reaches it; before that the "
+        "gap may not grow; 0: not asked",
+    )
+    required: bool = Field(False, description="Refuse what can't be measured, instead of listing it as not verified")
+
+    @property
+    def asked(self) -> bool:
+        return self.changed > 0 or self.project > 0
 
 
 class Gates(Section):
@@ -59,21 +82,61 @@ class Gates(Section):
 
     commands: dict[str, str] = Field(
         default_factory=dict,
-        description="Further commands that must exit 0 on the candidate: lint, types, build …",
+        description="More commands that must exit 0 on the candidate: lint, types, build …",
     )
-    canary: bool = Field(True, description="Lay a failing test of ours among the story's: it must be seen failing")
+    canary: bool = Field(True, description="Put a failing test of ours among the story's: it must be seen to fail")
     mutation: str = Field(
         "bodies",
-        pattern="^(off|bodies)$",
-        description="bodies: each changed function must be needed by a test; off: listed as not verified",
+        pattern="^(off|bodies|full)$",
+        description="bodies: each changed function must be needed by a test; full: and each mutant of a changed line "
+        "be noticed; off: listed as not verified",
     )
-    mutation_seconds: float = Field(300.0, gt=0, description="Limit of the mutants of one candidate, all together")
+    mutation_seconds: float = Field(300.0, gt=0, description="Time limit for all mutants of one candidate together")
+    coverage: CoverageConfig = Field(
+        default_factory=CoverageConfig,  # type: ignore[arg-type]
+        description="The table [gates.coverage], below: which lines the tests must run",
+    )
     knows_tests: list[str] = Field(
         default_factory=list, description="Globs of code that may refer to a test runner and its variables"
     )
 
 
-class Ci(Section):
+class ContractsConfig(Section):
+    """[contracts]"""
+
+    openapi: list[str] = Field(default_factory=list, description="Globs of OpenAPI descriptions, YAML or JSON")
+    schemas: list[str] = Field(default_factory=list, description="Globs of JSON Schemas, JSON or YAML")
+    zod: list[str] = Field(
+        default_factory=list, description="Globs of modules of a Node project that export Zod schemas"
+    )
+    samples: list[str] = Field(
+        default_factory=list,
+        description="Globs of samples that must conform, `{name}` being a schema's name: `samples/{name}/*.json`",
+    )
+    bad_samples: list[str] = Field(
+        default_factory=list, description="Globs of samples that must not conform, written in the same way"
+    )
+    serve: str = Field(
+        "", description="Command that serves the API on DAMASCUS_PORT of the loopback: it is asked for conformance"
+    )
+    code: list[str] = Field(
+        default_factory=list, description="Globs of the code behind the API: a change there is asked of `serve` as well"
+    )
+    examples: int = Field(20, ge=1, le=10_000, description="Requests made up for each operation of `serve`, at most")
+    seconds: float = Field(300.0, gt=0, description="Limit of `serve` and of all that is asked of it")
+    stable: list[str] = Field(
+        default_factory=list,
+        description="Contract files (globs) or operations (`GET /v1/users`, `/v1/`) that no story may break, whatever "
+        "its spec permits",
+    )
+
+    @property
+    def paths(self) -> list[str]:
+        """Every glob of a file that is a contract itself."""
+        return [*self.openapi, *self.schemas, *self.zod]
+
+
+class CiConfig(Section):
     """[ci]"""
 
     jobs: dict[str, str] = Field(
@@ -82,7 +145,7 @@ class Ci(Section):
     )
     required: list[str] = Field(
         default_factory=list,
-        description="Names of CI jobs that must be there, beside that every job that is there must be green; default: "
+        description="CI jobs that must be there, by name; whatever job is there must be green anyway; default: "
         "those of [ci.jobs], else `test`",
     )
     optional: list[str] = Field(
@@ -91,10 +154,14 @@ class Ci(Section):
     )
     mirror_job: str = Field("", description="The CI job on main that must succeed before a landed story is done")
     fixes: int = Field(5, ge=0, description="How often a red CI run goes back to the agent")
-    no_run_seconds: float = Field(60.0, gt=0, description="A pushed commit without a CI run for so long is asked about")
-    queued_seconds: float = Field(600.0, gt=0, description="A CI job that no runner takes for so long is asked about")
+    no_run_seconds: float = Field(
+        60.0, gt=0, description="You are asked about a pushed commit that has had no CI run for this long"
+    )
+    queued_seconds: float = Field(
+        600.0, gt=0, description="You are asked about a CI job that no runner has taken for this long"
+    )
     running_seconds: float = Field(
-        10_800.0, gt=0, description="A CI run in which no job has ended for so long is asked about"
+        10_800.0, gt=0, description="You are asked about a CI run in which no job has ended for this long"
     )
     look_seconds: float = Field(10.0, gt=0, description="How often CI is looked at; a webhook shortens the wait")
 
@@ -115,16 +182,16 @@ class CommitConfig(Section):
     author: str = Field(
         "",
         pattern=r"^$|^[^<>\n]+ <[^<>\s]+>$",
-        description="who a story's commit is by, as `Name <mail>`; Damascus if empty",
+        description="Author of a story's commit, as `Name <mail>`; default: Damascus",
     )
     subject: str = Field(
         "{type}: {title}",
         pattern=r"^[^\n{}]*(\{(type|title|story)\}[^\n{}]*)+$",
-        description="the first line, with {type}, {title} and {story}",
+        description="First line of the commit message, with {type}, {title} and {story}",
     )
-    summary: bool = Field(False, description="the agent's own summary stands in the body, marked as its word")
+    summary: bool = Field(False, description="Put the agent's own summary into the message's body, marked as its word")
     co_author: str = Field(
-        "", pattern=r"^$|^[^<>\n]+ <[^<>\s]+>$", description="a Co-authored-by trailer for every story's commit"
+        "", pattern=r"^$|^[^<>\n]+ <[^<>\s]+>$", description="Co-authored-by trailer of every story's commit"
     )
 
 
@@ -137,7 +204,9 @@ class ForgeConfig(Section):
     token_file: str = Field("", description="A file that holds the token, where the variable is not set")
     webhook_port: int = Field(0, ge=0, le=65535, description="Port where webhooks are received; 0: none are")
     webhook_host: str = Field("127.0.0.1", description="Address that the webhook's port is bound to")
-    webhook_secret_env: str = Field("DAMASCUS_WEBHOOK_SECRET", description="Name of the variable with their secret")
+    webhook_secret_env: str = Field(
+        "DAMASCUS_WEBHOOK_SECRET", description="Name of the variable that holds the webhooks' secret"
+    )
     delete_branches: bool = Field(True, description="Delete a story's branch on the forge once it is on main")
 
 
@@ -155,7 +224,7 @@ class RepoConfig(Section):
     needs: list[str] = Field(
         default_factory=list, description="Names of the repositories of this project that this one depends on"
     )
-    max_workers: int = Field(0, ge=0, description="Stories worked in this repository at once; 0: no bound")
+    max_workers: int = Field(0, ge=0, description="Stories worked on in this repository at once; 0: no limit")
 
 
 class AgentConfig(Section):
@@ -163,8 +232,8 @@ class AgentConfig(Section):
 
     kind: str = Field("", description="claude (the default), codex, opencode, command or scripted; `run --agent` wins")
     command: str = Field("", description="The command agent, split like shell words, no shell")
-    timeout_seconds: float = Field(1200.0, gt=0, description="Limit of one agent step")
-    readable: list[str] = Field(default_factory=list, description="Further paths an agent may read in the sandbox")
+    timeout_seconds: float = Field(1200.0, gt=0, description="Time limit of one agent step")
+    readable: list[str] = Field(default_factory=list, description="More paths that an agent may read in the sandbox")
     refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
     refiner_approval: str = Field(
         "person",
@@ -174,9 +243,11 @@ class AgentConfig(Section):
     binary: str = Field("", description="The agent's program; default: found on PATH, then in an installed wheel")
     gateway: str = Field("", description="Base URL of the model gateway; default: ANTHROPIC_BASE_URL")
     ping: bool = Field(
-        True, description="Ask the gateway for one token before the first agent: are address, key and model right?"
+        True, description="Ask the gateway for one token before the first agent, to check address, key and model"
     )
-    max_turns: int = Field(50, ge=50, description="Turns of one agent step; fewer than 50 end most work unfinished")
+    max_turns: int = Field(
+        50, ge=50, description="Most turns of one agent step; with fewer than 50, most work ends unfinished"
+    )
 
 
 class Models(Section):
@@ -184,7 +255,7 @@ class Models(Section):
 
     fast: str = Field("minimax-m3", description="Model of the roles that implement and fix")
     strong: str = Field("minimax-m3", description="Model of the roles that plan, criticise and review")
-    roles: dict[str, str] = Field(default_factory=dict, description="A model for one role, whatever the table says")
+    roles: dict[str, str] = Field(default_factory=dict, description="Model of single roles, whatever the table says")
     prices: dict[str, list[float]] = Field(
         default_factory=dict,
         description="Per model, US dollars for a million tokens: [input, output, cached input]",
@@ -194,23 +265,29 @@ class Models(Section):
 class Budget(Section):
     """[budget]"""
 
-    step_tokens: int = Field(5_000_000, ge=0, description="Tokens of one agent step; 0: no limit")
-    story_tokens: int = Field(25_000_000, ge=0, description="Tokens of one story; 0: no limit")
-    project_tokens: int = Field(0, ge=0, description="Tokens of the whole project; 0: no limit")
-    step_usd: float = Field(0.0, ge=0, description="Dollars of one agent step, reserved before it starts; 0: no limit")
-    story_usd: float = Field(0.0, ge=0, description="Dollars of one story; 0: no limit")
-    project_usd: float = Field(0.0, ge=0, description="Dollars of the whole project; 0: no limit")
+    step_tokens: int = Field(5_000_000, ge=0, description="Most tokens of one agent step; 0: no limit")
+    story_tokens: int = Field(25_000_000, ge=0, description="Most tokens of one story; 0: no limit")
+    project_tokens: int = Field(0, ge=0, description="Most tokens of the whole project; 0: no limit")
+    step_usd: float = Field(
+        0.0, ge=0, description="Most dollars of one agent step, reserved before it starts; 0: no limit"
+    )
+    story_usd: float = Field(0.0, ge=0, description="Most dollars of one story; 0: no limit")
+    project_usd: float = Field(0.0, ge=0, description="Most dollars of the whole project; 0: no limit")
 
 
 class Time(Section):
     """[time]"""
 
-    warn_seconds: float = Field(900.0, gt=0, description="When a warning precedes the end of an agent step")
-    extend_seconds: float = Field(300.0, gt=0, description="Extension of a step that made progress of late")
-    most_seconds: float = Field(3600.0, gt=0, description="End of an agent step, whatever its progress")
-    progress_seconds: float = Field(300.0, gt=0, description="How recent observed progress must be to extend a step")
-    idle_seconds: float = Field(600.0, gt=0, description="An agent without a sign of life for so long is stuck")
-    first_write_seconds: float = Field(900.0, gt=0, description="An agent that wrote nothing for so long is stuck")
+    warn_seconds: float = Field(900.0, gt=0, description="When an agent is warned that its step will end")
+    extend_seconds: float = Field(
+        300.0, gt=0, description="How long a step is extended that has made progress recently"
+    )
+    most_seconds: float = Field(3600.0, gt=0, description="When an agent step ends, whatever its progress")
+    progress_seconds: float = Field(300.0, gt=0, description="How recent the progress must be for an extension")
+    idle_seconds: float = Field(600.0, gt=0, description="An agent that shows no sign of life for this long is stuck")
+    first_write_seconds: float = Field(
+        900.0, gt=0, description="An agent that has written nothing for this long is stuck"
+    )
     api_errors: int = Field(3, ge=1, description="More API errors in a row than this: the provider is unavailable")
 
 
@@ -218,36 +295,53 @@ class WritesConfig(Section):
     """[writes]"""
 
     gate: str = Field("policy", pattern="^(policy|person)$", description="Who approves writes: policy, or person")
-    compile: bool = Field(True, description="Compile check of the stack right after each write")
-    sast: bool = Field(True, description="Static security findings of each write, never blocking")
+    compile: bool = Field(True, description="Run the stack's compile check right after each write")
+    sast: bool = Field(True, description="Look for security problems in each write; never blocks")
 
 
 class SandboxConfig(Section):
     """[sandbox]"""
 
     require: bool = Field(False, description="Refuse to run where agents can't be confined; as `run --require-sandbox`")
-    first_port: int = Field(20000, ge=1024, le=60000, description="Each checkout gets 10 ports from here on")
+    first_port: int = Field(20000, ge=1024, le=60000, description="Each checkout gets 10 ports, counted from this one")
 
 
-class Limits(Section):
+class LimitsConfig(Section):
     """[limits]"""
 
     slots: int = Field(2, ge=1, le=64, description="Stories that one `damascus run` works on at once")
     budget_cycles: int = Field(5, ge=1, description="Attempts before a story is blocked")
     lease_seconds: float = Field(60.0, gt=0, description="How long a lease holds without a heartbeat")
     heartbeat_seconds: float = Field(15.0, gt=0, description="How often leases are renewed")
-    disk_reserve_mb: int = Field(500, ge=0, description="No slot is filled with less free disk than this")
+    disk_reserve_mb: int = Field(500, ge=0, description="No slot is filled when less disk than this is free")
     log_max_mb: int = Field(20, ge=1, description="Cap of one log or transcript file")
-    file_max_mb: int = Field(50, ge=1, description="A story's file above this (apparent size) is refused")
-    tree_max_mb: int = Field(500, ge=1, description="All that a story adds, together, above this is refused")
-    load_per_core: float = Field(8.0, ge=0, description="No slot is filled under more load than this; 0: not looked at")
-    keep_workspaces_hours: float = Field(72.0, ge=0, description="How long a finished story's workspace stays")
+    file_max_mb: int = Field(
+        50, ge=1, description="A file of a story that is larger than this (apparent size) is refused"
+    )
+    tree_max_mb: int = Field(500, ge=1, description="A story that adds more than this in all is refused")
+    load_per_core: float = Field(
+        8.0, ge=0, description="No slot is filled when the load is higher than this; 0: load is ignored"
+    )
+    keep_workspaces_hours: float = Field(72.0, ge=0, description="How long a finished story's workspace is kept")
+
+
+class RetentionConfig(Section):
+    """[retention]"""
+
+    evidence_days: int = Field(30, ge=0, description="Passes of judged runs that are kept for a re-run; 0: for ever")
+    artifacts_days: int = Field(
+        30, ge=0, description="Run folders and homes of done and cancelled stories, set-ups not used; 0: for ever"
+    )
+    logs_days: int = Field(30, ge=0, description="Log files of workers that are gone; 0: for ever")
+    events_days: int = Field(
+        0, ge=0, description="Events that tell how a done or cancelled story moved; 0: for ever, as all others are"
+    )
 
 
 class Retry(Section):
     """[retry]"""
 
-    call_attempts: int = Field(3, ge=1, description="Tries of one call of ours before the story waits")
+    call_attempts: int = Field(3, ge=1, description="How often one of our calls is tried before the story waits")
     call_first_seconds: float = Field(1.0, ge=0, description="First pause between these tries (doubles)")
     call_most_seconds: float = Field(60.0, gt=0, description="Longest pause between these tries")
 
@@ -255,11 +349,12 @@ class Retry(Section):
 class Config(Section):
     """The whole file."""
 
-    project: Project = Project()  # type: ignore[call-arg]
-    test: Test = Test()  # type: ignore[call-arg]
-    workspace: Workspace = Workspace()  # type: ignore[call-arg]
+    project: ProjectConfig = ProjectConfig()  # type: ignore[call-arg]
+    test: TestConfig = TestConfig()  # type: ignore[call-arg]
+    workspace: WorkspaceConfig = WorkspaceConfig()  # type: ignore[call-arg]
     gates: Gates = Gates()  # type: ignore[call-arg]
-    ci: Ci = Ci()  # type: ignore[call-arg]
+    contracts: ContractsConfig = ContractsConfig()  # type: ignore[call-arg]
+    ci: CiConfig = CiConfig()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
     commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
@@ -271,18 +366,19 @@ class Config(Section):
     time: Time = Time()  # type: ignore[call-arg]
     writes: WritesConfig = WritesConfig()  # type: ignore[call-arg]
     sandbox: SandboxConfig = SandboxConfig()  # type: ignore[call-arg]
-    limits: Limits = Limits()  # type: ignore[call-arg]
+    limits: LimitsConfig = LimitsConfig()  # type: ignore[call-arg]
+    retention: RetentionConfig = RetentionConfig()  # type: ignore[call-arg]
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "ci", "test", "review", "commit"}
+NOT_FROM_ENVIRONMENT = {"gates", "contracts", "ci", "test", "review", "commit"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 
 
 def variable(section: str, key: str) -> str | None:
     """The environment variable of a key; None for what only the base commit may say."""
-    if section in NOT_FROM_ENVIRONMENT or (section, key) in TABLES:
+    if section.partition(".")[0] in NOT_FROM_ENVIRONMENT or (section, key) in TABLES:
         return None
     return f"DAMASCUS_{section}_{key}".upper()
 
@@ -291,7 +387,7 @@ def parse_config(text: str, environ: Mapping[str, str] | None = None, name: str 
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as err:
-        raise UsageError(f"{name} is not valid TOML: {err}. Correct it (docs/start.md).") from None
+        raise UsageError(f"{name} is not valid TOML: {err}. Correct it (docs/config.md).") from None
     return _validated(_overlaid(data, environ or {}), name)
 
 
@@ -299,24 +395,18 @@ def _overlaid(data: dict[str, Any], environ: Mapping[str, str]) -> dict[str, Any
     for section, field in Config.model_fields.items():
         table = field.annotation
         assert isinstance(table, type) and issubclass(table, Section)
-        for key, info in table.model_fields.items():
-            var = variable(section, info.alias or key)
-            if var and environ.get(var):
-                values = data.setdefault(section, {})
-                if isinstance(values, dict):
-                    values[info.alias or key] = _typed(environ[var], info.annotation, var)
+        keys = [info.alias or key for key, info in table.model_fields.items()]
+        variables = {key: var for key in keys if (var := variable(section, key)) and environ.get(var)}
+        values = data.setdefault(section, {}) if variables else None
+        if isinstance(values, dict):
+            values |= _typed(table, {key: environ[var] for key, var in variables.items()}, variables)
     return data
 
 
-def _typed(text: str, annotation: Any, var: str) -> Any:
-    try:
-        if annotation is bool:
-            return {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}[text.lower()]
-        if annotation in (int, float):
-            return annotation(text)
-    except (KeyError, ValueError):
-        raise UsageError(f"{var}={text!r} is not a {annotation.__name__}. Correct or unset it.") from None
-    return text.split(",") if str(annotation).startswith("list") else text
+def _typed(table: type[Section], given: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, Any]:
+    from damascus.domain.config_variables import typed  # slow to load, and few set a variable
+
+    return dict(typed(table, given, variables))
 
 
 def _validated(data: dict[str, Any], name: str) -> Config:

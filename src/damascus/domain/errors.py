@@ -1,4 +1,4 @@
-"""Errors that a person can cause or cure. Everything else that is raised is a bug."""
+"""The errors that the rest of the tree tells apart, always by their class. Everything else that is raised is a bug."""
 
 
 class DamascusError(Exception):
@@ -30,7 +30,7 @@ class AgentBroken(Exception):
 
 
 class TransientError(Exception):
-    """Trouble outside the story (failures.TABLE): wait and try again, nothing is charged.
+    """Trouble outside the story (failures.FailureKind): wait and try again, nothing is charged.
 
     `wait` is how many seconds it is known to last.
     """
@@ -38,3 +38,12 @@ class TransientError(Exception):
     def __init__(self, message: str, *, wait: float | None = None) -> None:
         super().__init__(message)
         self.wait = wait
+
+
+class GitError(Exception):
+    """A git command that failed, with what git itself said."""
+
+    def __init__(self, args: tuple[str, ...], code: int, stderr: str) -> None:
+        super().__init__(f"git {' '.join(args[:3])} … exited {code}: {stderr.strip()[-500:]}")
+        self.code = code
+        self.stderr = stderr

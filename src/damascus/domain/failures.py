@@ -7,141 +7,200 @@ test or an agent prints is never matched.
 import errno
 import re
 from dataclasses import dataclass
-from enum import StrEnum
+from typing import Self
+
+from damascus.domain.described import Described
+from damascus.domain.verdict import Verdict
 
 AGENT_UNAVAILABLE = 75
 """The exit code by which an agent says that its provider is unavailable (EX_TEMPFAIL)."""
 
 
-class FailureClass(StrEnum):
+class FailureClass(Described):
     """How bad a failure is, and who acts."""
 
-    TRANSIENT = "transient"
-    RECOVERABLE = "recoverable"
-    BLOCKING = "blocking"
-    PERMISSION = "permission"
-    FATAL = "fatal"
+    TRANSIENT = "transient", "trouble outside the story: it is tried again, nothing is charged"
+    RECOVERABLE = "recoverable", "the story's own: the next attempt is told what was wrong"
+    BLOCKING = "blocking", "no attempt can help: a person is asked"
+    PERMISSION = "permission", "something is refused that only a person can allow"
+    FATAL = "fatal", "what was promised is broken: an alarm, and a person decides"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table in docs/VERIFICATION.md."""
-
-    member: str
-    cls: FailureClass
-    detector: str
-    action: str
-
-
-RETRY = "retry the call 3 times (1 s, doubling, at most 60 s), then wait as T2; nothing is charged"
+RETRY = "the call is tried 3 times (after 1 s, doubling, at most 60 s), then the story waits; nothing is charged"
 REWORK = "an attempt is spent; the next one gets the feedback"
 ASK = "blocked, with a question in the inbox"
-STOP = "one question for the project; no agent is sent until it is answered or mended; nothing is charged"
-HALT = "hold on the repository, every worker in its chain stops, a person decides, a revert is suggested"
+STOP = "one question for the project; no agent is sent until it is answered or fixed; nothing is charged"
 
-TABLE: tuple[Row, ...] = (
-    Row(
+
+class FailureKind(Described):
+    """What can go wrong: how it is seen (`means`), how bad it is, and what happens then."""
+
+    severity: FailureClass
+    action: str
+
+    def __new__(
+        cls, value: str, means: str = "", severity: FailureClass = FailureClass.BLOCKING, action: str = ASK
+    ) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = str(value)
+        member.means, member.severity, member.action = means, severity, action
+        return member
+
+    REPOSITORY_UNREACHABLE = (
         "repository not cloned or unreachable",
-        FailureClass.TRANSIENT,
         "git: no such repository, could not read",
+        FailureClass.TRANSIENT,
         RETRY,
-    ),
-    Row(
+    )
+    CONNECTION_LOST = (
         "connection refused or reset",
-        FailureClass.TRANSIENT,
         "ECONNREFUSED, ECONNRESET, EPIPE; git: connection",
+        FailureClass.TRANSIENT,
         RETRY,
-    ),
-    Row("time-out of a call of ours", FailureClass.TRANSIENT, "ETIMEDOUT, the call's own limit", RETRY),
-    Row("502, 503, 504", FailureClass.TRANSIENT, "status of the forge's or gateway's answer", RETRY),
-    Row("rate limit", FailureClass.TRANSIENT, "status 429", RETRY),
-    Row("name resolution", FailureClass.TRANSIENT, "EAI_AGAIN; git: could not resolve host", RETRY),
-    Row(
+    )
+    CALL_TIMED_OUT = "one of our calls timed out", "ETIMEDOUT, the call's own limit", FailureClass.TRANSIENT, RETRY
+    SERVER_UNAVAILABLE = "502, 503, 504", "status of the forge's or gateway's answer", FailureClass.TRANSIENT, RETRY
+    RATE_LIMIT = "rate limit reached", "status 429", FailureClass.TRANSIENT, RETRY
+    NAME_RESOLUTION = "name resolution", "EAI_AGAIN; git: could not resolve host", FailureClass.TRANSIENT, RETRY
+    DISK_OR_LOCK = (
         "disk full or lock contention",
-        FailureClass.TRANSIENT,
         "ENOSPC, EDQUOT, EAGAIN, EBUSY; git: *.lock exists",
+        FailureClass.TRANSIENT,
         RETRY,
-    ),
-    Row(
+    )
+    PROVIDER_UNAVAILABLE = (
         "agent's provider unavailable",
-        FailureClass.TRANSIENT,
         "the agent exits 75, its adapter says so, or more API errors in a row than time.api_errors",
-        "wait as T2, or until the rate limit ends where it says when; nothing is charged",
-    ),
-    Row(
-        "the project's budget is reserved",
         FailureClass.TRANSIENT,
-        "what is left, less what steps that run have reserved",
-        "wait 10 s and look again; nothing is charged",
-    ),
-    Row("tests_failed", FailureClass.RECOVERABLE, "the Test Command on the candidate", REWORK),
-    Row("not_red", FailureClass.RECOVERABLE, "the Test Command on the base with the new tests", REWORK),
-    Row("nothing_changed", FailureClass.RECOVERABLE, "git: the candidate's tree is the base's", REWORK),
-    Row("scope_violation", FailureClass.RECOVERABLE, "git: a changed path is not in the scope", REWORK),
-    Row("secret_found", FailureClass.RECOVERABLE, "gate secrets, before anything is pushed", REWORK),
-    Row("tests_weakened", FailureClass.RECOVERABLE, "gates weakened_tests and old_tests", REWORK),
-    Row("requirement_untested", FailureClass.RECOVERABLE, "gate requirements", REWORK),
-    Row("command_failed", FailureClass.RECOVERABLE, "a command of [gates.commands]", REWORK),
-    Row("acceptance_failed", FailureClass.RECOVERABLE, "the held-out acceptance tests", REWORK),
-    Row("runner_compromised", FailureClass.RECOVERABLE, "a failing test of ours that the run does not show", REWORK),
-    Row("code_unproved", FailureClass.RECOVERABLE, "mutants of the changed functions that no test notices", REWORK),
-    Row("ci_failed", FailureClass.RECOVERABLE, "a CI job on the pushed commit that is not optional", REWORK),
-    Row("rebase_conflict", FailureClass.RECOVERABLE, "git: the candidate does not apply on main", REWORK),
-    Row("no_pr", FailureClass.RECOVERABLE, "the forge has no pull request for the story", REWORK),
-    Row(
-        "agent_failed",
+        "the story waits, until the rate limit ends where it says when; nothing is charged",
+    )
+    BUDGET_RESERVED = (
+        "the project's budget is reserved",
+        "what is left, less what running steps have reserved",
+        FailureClass.TRANSIENT,
+        "the story waits 10 s and looks again; nothing is charged",
+    )
+    TESTS_FAILED = Verdict.TESTS_FAILED, "the Test Command on the candidate", FailureClass.RECOVERABLE, REWORK
+    NOT_RED = Verdict.NOT_RED, "the Test Command on the base with the new tests", FailureClass.RECOVERABLE, REWORK
+    NOTHING_CHANGED = (
+        Verdict.NOTHING_CHANGED,
+        "git: the candidate's tree is the base's",
         FailureClass.RECOVERABLE,
-        "the agent's exit code, or why it was ended: time, idle, no_write, tokens, turns, money, hook",
         REWORK,
-    ),
-    Row("spec_ambiguous", FailureClass.BLOCKING, "phase spec", ASK),
-    Row("spec_wrong", FailureClass.BLOCKING, "phase spec, or a frozen spec that does not parse", ASK),
-    Row("worker_crash", FailureClass.BLOCKING, "twelve rescues in a row inside one step", ASK),
-    Row("transient for over 24 h", FailureClass.BLOCKING, "the series' start", ASK),
-    Row(
+    )
+    SCOPE_VIOLATION = (
+        Verdict.SCOPE_VIOLATION,
+        "git: a changed path is not in the scope",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    SECRET_FOUND = Verdict.SECRET_FOUND, "gate secrets, before anything is pushed", FailureClass.RECOVERABLE, REWORK
+    TESTS_WEAKENED = Verdict.TESTS_WEAKENED, "gates weakened_tests and old_tests", FailureClass.RECOVERABLE, REWORK
+    REQUIREMENT_UNTESTED = Verdict.REQUIREMENT_UNTESTED, "gate requirements", FailureClass.RECOVERABLE, REWORK
+    COMMAND_FAILED = Verdict.COMMAND_FAILED, "a command of [gates.commands]", FailureClass.RECOVERABLE, REWORK
+    CONTRACT_BROKEN = (
+        Verdict.CONTRACT_BROKEN,
+        "gate contracts, against the base commit",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    ACCEPTANCE_FAILED = Verdict.ACCEPTANCE_FAILED, "the held-out acceptance tests", FailureClass.RECOVERABLE, REWORK
+    RUNNER_COMPROMISED = (
+        Verdict.RUNNER_COMPROMISED,
+        "a failing test of ours that the run does not show",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    CODE_UNPROVED = (
+        Verdict.CODE_UNPROVED,
+        "mutants of the changed functions that no test notices",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    MUTANT_SURVIVED = (
+        Verdict.MUTANT_SURVIVED,
+        "mutants of the changed lines that no test notices",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    UNCOVERED = (
+        Verdict.UNCOVERED,
+        "lines that a run of the tests did not reach",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    CI_FAILED = (
+        Verdict.CI_FAILED,
+        "a CI job on the pushed commit that is not optional",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    REBASE_CONFLICT = (
+        Verdict.REBASE_CONFLICT,
+        "git: the candidate does not apply on main",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    NO_PR = Verdict.NO_PR, "the forge has no pull request for the story", FailureClass.RECOVERABLE, REWORK
+    AGENT_FAILED = (
+        Verdict.AGENT_FAILED,
+        "the agent's exit code, or why it was ended: time, idle, no_write, tokens, turns, money, hook",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    SPEC_AMBIGUOUS = Verdict.SPEC_AMBIGUOUS, "phase spec", FailureClass.BLOCKING, ASK
+    SPEC_WRONG = Verdict.SPEC_WRONG, "phase spec, or a frozen spec that does not parse", FailureClass.BLOCKING, ASK
+    WORKER_CRASH = Verdict.WORKER_CRASH, "twelve rescues in a row inside one step", FailureClass.BLOCKING, ASK
+    TRANSIENT_FOR_A_DAY = "transient for over 24 h", "the series' start", FailureClass.BLOCKING, ASK
+    BUDGET_SPENT = (
         "a budget is spent",
-        FailureClass.BLOCKING,
         "what the story or the project has used, before an agent is sent and while it runs",
+        FailureClass.BLOCKING,
         "blocked; a person raises it or cancels",
-    ),
-    Row(
+    )
+    GATEWAY_REFUSES_KEY_OR_MODEL = (
         "the gateway refuses the key or the model",
-        FailureClass.PERMISSION,
         "status 401, 403 or 404, or 400 for the model's name, of the ping or as an agent's last answer",
+        FailureClass.PERMISSION,
         STOP,
-    ),
-    Row(
+    )
+    GATEWAY_REFUSES_REQUEST = (
         "the gateway refuses a request",
-        FailureClass.PERMISSION,
         "another status 4xx but 408 and 429, more in a row than time.api_errors",
+        FailureClass.PERMISSION,
         ASK,
-    ),
-    Row(
+    )
+    AGENT_CANNOT_START = (
         "the agent's program can't be started",
-        FailureClass.PERMISSION,
         "it is not there or not executable, or exits 126 or 127",
+        FailureClass.PERMISSION,
         STOP,
-    ),
-    Row(
+    )
+    TOOL_DENIED_TWICE = (
         "a tool denied twice in a row",
-        FailureClass.PERMISSION,
         "the agent's permission system or the sandbox, as its adapter sees it",
-        "the agent is ended, its work saved; fix the permission, respawn with other instructions, or hand to a person",
-    ),
-    Row(
-        "permission denied by the forge",
         FailureClass.PERMISSION,
+        "the agent is ended, its work saved; a person fixes the permission, gives other instructions, or takes over",
+    )
+    FORGE_DENIES = (
+        "permission denied by the forge",
         "status 401 or 403, EACCES on our own files",
+        FailureClass.PERMISSION,
         ASK,
-    ),
-    Row(
+    )
+    SECRET_PUSHED = (
         "secret on a pushed commit",
+        "not looked for: gate secrets refuses it before the push",
         FailureClass.FATAL,
-        "gate secrets on a commit that the forge already has",
-        HALT,
-    ),
-    Row("main lost a landed commit", FailureClass.FATAL, "maintenance/landed: done but not on main", ASK),
-)
+        "by hand: damascus hold stops the repository and its chain",
+    )
+    MAIN_LOST_A_COMMIT = (
+        "main lost a landed commit",
+        "maintenance/landed: done but not on main",
+        FailureClass.FATAL,
+        "an alarm and a question in the inbox; the story stays done, nothing else is held",
+    )
+
 
 TRANSIENT_ERRNO = {
     errno.ECONNREFUSED,

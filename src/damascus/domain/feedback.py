@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from damascus.domain.survivors import Survivor
+
 
 class Conflict(BaseModel):
     """A rebase that needs a decision (D8)."""
@@ -30,11 +32,13 @@ class VerdictFeedback(BaseModel):
     conflict: Conflict | None = None
     exit_code: int | None = None
     log: str | None = None
+    survivors: list[Survivor] = Field(default_factory=list)
     claims: dict[str, object] = Field(default_factory=dict)
 
     def signature(self, verdict: str) -> str:
         """Two attempts with the same signature failed in the same way (T5, the loop-breaker)."""
         parts = [verdict, self.gate or "", *sorted(self.failing_tests), *sorted(self.requirements)]
+        parts += sorted(one.mark for one in self.survivors)
         if self.conflict:
             parts += sorted(self.conflict.conflicting_files)
         return "|".join(parts)

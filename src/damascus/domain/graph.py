@@ -4,11 +4,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from damascus.domain.described import Described
 from damascus.domain.errors import UsageError
 
 Edges = frozenset[tuple[int, int]]
 """(up, down): the repository `down` depends on `up`."""
 VARIABLE = "DAMASCUS_UPSTREAM_"
+
+
+class MainState(Described):
+    """What CI says of a repository's main."""
+
+    PENDING = "pending", "it has not told yet"
+    GREEN = "green", "every job that must be green is"
+    RED = "red", "a job failed: nothing is built on top of it"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Priority(IntEnum):
 
 
 @dataclass(frozen=True)
-class Section:
+class HandoffSection:
     """One piece with its heading. `quoted`: the body is somebody's file and stands in a fenced block."""
 
     priority: Priority
@@ -54,7 +54,7 @@ def _longest_fence(body: str) -> int:
 class Packed:
     """What is handed over, in reading order, and the titles of what is not or not whole."""
 
-    sections: tuple[Section, ...]
+    sections: tuple[HandoffSection, ...]
     left_out: tuple[str, ...] = ()
 
     @property
@@ -62,11 +62,11 @@ class Packed:
         return "\n".join(section.text for section in self.sections)
 
 
-def pack(sections: Sequence[Section], budget: int = BUDGET, unread: Sequence[str] = ()) -> Packed:
+def pack(sections: Sequence[HandoffSection], budget: int = BUDGET, unread: Sequence[str] = ()) -> Packed:
     """At most `budget` tokens. `unread` are titles that are left out for reasons of their own."""
     ordered = sorted(sections, key=lambda section: section.priority)
     if _surely_fits(ordered, budget - NOTE if unread else budget):
-        kept: dict[int, Section] = dict(enumerate(ordered))
+        kept: dict[int, HandoffSection] = dict(enumerate(ordered))
     else:
         kept = _chosen(ordered, budget - NOTE)
     left_out = [section.title for n, section in enumerate(ordered) if kept.get(n) != section]
@@ -75,13 +75,13 @@ def pack(sections: Sequence[Section], budget: int = BUDGET, unread: Sequence[str
     return Packed((*whole, _note(names)) if names and budget >= NOTE else tuple(whole), names)
 
 
-def _surely_fits(sections: Sequence[Section], budget: int) -> bool:
+def _surely_fits(sections: Sequence[HandoffSection], budget: int) -> bool:
     """A token is at least a byte: most stories need no counting."""
     return sum(len(section.text.encode("utf-8", errors="replace")) + 1 for section in sections) <= budget
 
 
-def _chosen(ordered: Sequence[Section], room: int) -> dict[int, Section]:
-    kept: dict[int, Section] = {}
+def _chosen(ordered: Sequence[HandoffSection], room: int) -> dict[int, HandoffSection]:
+    kept: dict[int, HandoffSection] = {}
     for priority in Priority:
         missing = []
         for n, section in enumerate(ordered):
@@ -97,11 +97,11 @@ def _chosen(ordered: Sequence[Section], room: int) -> dict[int, Section]:
     return kept
 
 
-def _cost(section: Section) -> int:
+def _cost(section: HandoffSection) -> int:
     return count(section.text) + 1
 
 
-def cut(section: Section, room: int) -> Section | None:
+def cut(section: HandoffSection, room: int) -> HandoffSection | None:
     """As many of its first lines as fit, with a note of how many there are; None when that says too little."""
     lines = section.body.split("\n")
     room -= _cost(replace(section, body=_cut_note(len(lines), len(lines)))) + 2
@@ -121,7 +121,7 @@ def _cut_note(shown: int, lines: int) -> str:
     return f"[cut here: {shown} of {lines} lines are shown, the file is in your folder]"
 
 
-def _note(titles: Sequence[str]) -> Section:
+def _note(titles: Sequence[str]) -> HandoffSection:
     """As many names as the note's share of the budget allows."""
     body, named = "", 0
     for title in titles:
@@ -130,4 +130,4 @@ def _note(titles: Sequence[str]) -> Section:
             break
         body, named = body + line, named + 1
     more = f"- and {len(titles) - named} more\n" if named < len(titles) else ""
-    return Section(Priority.HISTORY, "Not shown here, or not whole", body + more)
+    return HandoffSection(Priority.HISTORY, "Not shown here, or not whole", body + more)

@@ -53,7 +53,7 @@ class Price:
 
 
 @dataclass(frozen=True)
-class Standing:
+class BudgetStanding:
     """One unit of one step that wants to start: its limits (0: none), what is spent and what others have reserved."""
 
     step: int = 0
@@ -89,7 +89,7 @@ class Reserved:
     reserved: int
 
 
-def allow(at: Standing) -> Granted | Spent | Reserved:
+def allow(at: BudgetStanding) -> Granted | Spent | Reserved:
     """May a step start, and with how much? What all running steps may use never exceeds what is left.
 
     A step gets its whole limit, or less only when less is really left; it never gets less because others run.

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.verdict import Phase, Verdict
+from damascus.domain.waits import WaitKind
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Wait:
     Woken by whoever changes (kind, key), or `after` a while of the database's clock.
     """
 
-    kind: str
+    kind: WaitKind
     key: str
     after: timedelta | None = None
     message: str = ""
@@ -72,7 +74,7 @@ class NeedsPerson:
     question: str
     options: tuple[str, ...]
     feedback: VerdictFeedback
-    event: str = ""
+    event: EventKind | None = None
 
 
 @dataclass(frozen=True)

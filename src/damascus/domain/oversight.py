@@ -12,18 +12,19 @@ from damascus.domain.config import Config
 from damascus.domain.failures import transient_status
 from damascus.domain.money import Granted, Price
 from damascus.domain.ports import Denial, Usage
+from damascus.domain.signs import EndedBy, Sign
 
 DENIALS = 2
 """The same tool denied so often in a row ends the agent (W8)."""
 WARN_PART = 0.75
 """Where the configured warning would come after the limit, it comes after this part of it."""
-PROGRESS = frozenset({"write", "turn", "accepted"})
+PROGRESS = frozenset({Sign.WRITE, Sign.TURN, Sign.ACCEPTED})
 """A write, an answer of the model, a tool that ran (tests among them). Output alone is a sign of life only."""
-API_FINE = frozenset({"api_ok", "turn", "usage"})
+API_FINE = frozenset({Sign.API_OK, Sign.TURN, Sign.USAGE})
 
 
 @dataclass(frozen=True)
-class Limits:
+class StepLimits:
     """What holds one agent step, in seconds, tokens, turns and millionths of a dollar; 0: no limit of that kind."""
 
     seconds: float
@@ -40,7 +41,7 @@ class Limits:
     price: Price | None = None
 
     @classmethod
-    def of(cls, config: Config, tokens: Granted, dollars: Granted, price: Price | None) -> "Limits":
+    def of(cls, config: Config, tokens: Granted, dollars: Granted, price: Price | None) -> "StepLimits":
         """`most` is never below the limit itself, and a warning always comes before it."""
         time, limit = config.time, config.agent.timeout_seconds
         return cls(
@@ -80,33 +81,35 @@ class Observed:
     usage: Usage = field(default_factory=Usage)
 
     @classmethod
-    def begin(cls, limits: Limits, now: float) -> "Observed":
+    def begin(cls, limits: StepLimits, now: float) -> "Observed":
         """To have begun is a sign of life and no progress."""
         return cls(started=now, last_sign=now, last_progress=-math.inf, deadline=now + limits.seconds)
 
-    def saw(self, sign: str, now: float, facts: Mapping[str, object]) -> "Observed":
-        """The state after a sign. A sign that nobody knows is a sign of life."""
+    def saw(self, sign: Sign, now: float, facts: Mapping[str, object]) -> "Observed":
+        """The state after a sign."""
         seen = replace(self, last_sign=now, last_progress=now if sign in PROGRESS else self.last_progress)
         if sign in API_FINE:
             seen = replace(seen, api_errors=0, resets_at=None)
         match sign:
-            case "write":
+            case Sign.WRITE:
                 return replace(seen, first_write=now if self.first_write is None else self.first_write)
-            case "turn":
+            case Sign.TURN:
                 return replace(seen, turns=self.turns + 1)
-            case "usage":
+            case Sign.USAGE:
                 used = facts.get("usage")
                 return replace(seen, usage=self.usage + used) if isinstance(used, Usage) else seen
-            case "api_error":
+            case Sign.API_ERROR:
                 return seen._failed_call(now, facts)
-            case "denied":
+            case Sign.DENIED:
                 return seen._denied(facts)
-            case "accepted":
+            case Sign.ACCEPTED:
                 tool = str(facts.get("tool", ""))
                 return replace(seen, denials={name: n for name, n in self.denials.items() if name != tool})
-            case "hook_failed":
+            case Sign.HOOK_FAILED:
                 return replace(seen, hook_failed=True)
-        return seen
+            case Sign.OUTPUT | Sign.API_OK:
+                return seen
+        return seen  # whatever an adapter of another version calls it, it is a sign of life
 
     def _failed_call(self, now: float, facts: Mapping[str, object]) -> "Observed":
         status, resets_in = facts.get("status"), facts.get("resets_in")
@@ -136,14 +139,14 @@ class Observed:
 
 @dataclass(frozen=True)
 class Decision:
-    """What follows now. `end` is one word of AgentRun.ended, `extended_to` a moment."""
+    """What follows now. `extended_to` is a moment."""
 
-    end: str = ""
+    end: EndedBy = EndedBy.ITSELF
     warn: str = ""
     extended_to: float | None = None
 
 
-def decide(seen: Observed, limits: Limits, now: float) -> Decision:
+def decide(seen: Observed, limits: StepLimits, now: float) -> Decision:
     """What follows from what was seen. The agent's own trouble comes before the clock: it is the better reason."""
     if end := _trouble(seen, limits, now) or _spent(seen, limits) or _stuck(seen, limits, now):
         return Decision(end=end)
@@ -151,38 +154,38 @@ def decide(seen: Observed, limits: Limits, now: float) -> Decision:
         hard = seen.started + limits.most
         progress = now - seen.last_progress <= limits.progress
         if not progress or seen.deadline >= hard:
-            return Decision(end="time")
+            return Decision(end=EndedBy.TIME)
         return Decision(extended_to=min(max(seen.deadline, now) + limits.extend, hard))
     if not seen.warned and now >= seen.started + limits.warn:
         return Decision(warn=f"{now - seen.started:.0f} s are over; its limit is {limits.seconds:.0f} s")
     return Decision()
 
 
-def _trouble(seen: Observed, limits: Limits, now: float) -> str:
+def _trouble(seen: Observed, limits: StepLimits, now: float) -> EndedBy:
     if seen.hook_failed:
-        return "hook"
+        return EndedBy.HOOK
     if seen.denied is not None:
-        return "denied"
+        return EndedBy.DENIED
     long_reset = seen.api_errors > 0 and (seen.resets_in(now) or 0.0) > limits.idle
-    return "api_errors" if seen.api_errors > limits.api_errors or long_reset else ""
+    return EndedBy.API_ERRORS if seen.api_errors > limits.api_errors or long_reset else EndedBy.ITSELF
 
 
-def _spent(seen: Observed, limits: Limits) -> str:
+def _spent(seen: Observed, limits: StepLimits) -> EndedBy:
     if limits.tokens and seen.usage.tokens >= limits.tokens:
-        return "tokens"
+        return EndedBy.TOKENS
     if limits.turns and (seen.turns or seen.usage.turns) > limits.turns:
-        return "turns"
+        return EndedBy.TURNS
     if limits.microdollars and seen.usage.tokens:
         cost = limits.price.cost(seen.usage) if limits.price else limits.microdollars
-        return "money" if cost >= limits.microdollars else ""
-    return ""
+        return EndedBy.MONEY if cost >= limits.microdollars else EndedBy.ITSELF
+    return EndedBy.ITSELF
 
 
-def _stuck(seen: Observed, limits: Limits, now: float) -> str:
+def _stuck(seen: Observed, limits: StepLimits, now: float) -> EndedBy:
     if limits.idle and now - seen.last_sign > limits.idle:
-        return "idle"
+        return EndedBy.IDLE
     late = limits.first_write and now - seen.started > limits.first_write
-    return "no_write" if late and seen.first_write is None else ""
+    return EndedBy.NO_WRITE if late and seen.first_write is None else EndedBy.ITSELF
 
 
 def follow(seen: Observed, decision: Decision) -> Observed:
@@ -192,17 +195,3 @@ def follow(seen: Observed, decision: Decision) -> Observed:
         warned=seen.warned or bool(decision.warn),
         deadline=seen.deadline if decision.extended_to is None else decision.extended_to,
     )
-
-
-REASONS = {
-    "time": "its time was up",
-    "idle": "no sign of life was seen for too long",
-    "no_write": "it had written nothing",
-    "api_errors": "the provider failed too often in a row",
-    "tokens": "it had used the tokens that it was given",
-    "turns": "it had used the turns that it was given",
-    "money": "it had used the money that it was given",
-    "denied": "the same tool was denied twice in a row",
-    "hook": "the write pipeline did not answer, so none of its writes can be trusted",
-}
-"""Why an agent was ended, by the word of AgentRun.ended."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import assert_never
 
+from damascus.domain.events import BLOCKED_BY, Event, EventKind
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.item import Item
 from damascus.domain.outcome import (
@@ -20,16 +21,17 @@ from damascus.domain.outcome import (
     Transient,
     Wait,
 )
+from damascus.domain.recovery import EQUIVALENT
+from damascus.domain.survivors import question_start
 from damascus.domain.verdict import Phase, Verdict
+from damascus.domain.waits import IN_QUEUE, ItemState, WaitKind
 
 SERIES_LIMIT = timedelta(hours=24)
 BACKOFF_FIRST = timedelta(seconds=1)
 BACKOFF_MOST = timedelta(minutes=5)
 LOOP_LIMIT = 3
 RESCUE_LIMIT = 12
-Event = tuple[str, dict[str, object]]
-IN_LINE = frozenset({"landing", "ci"})
-"""Waits through which a story keeps its place in the merge queue."""
+SHOWN_OF_DIFF = 600
 RETRY_OPTIONS = ("retry with a new budget", "edit the spec and add it again", "cancel the story")
 
 
@@ -44,10 +46,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Transition:
-    """Everything that settle writes. `state` is ready, waiting or resting."""
+    """Everything that settle writes. `state` is never leased: that is the claim's to say."""
 
     phase: Phase
-    state: str
+    state: ItemState
     events: tuple[Event, ...] = ()
     attempts: int = 0
     verdict: Verdict | None = None
@@ -57,7 +59,7 @@ class Transition:
     series_since: datetime | None = None
     series_count: int = 0
     series_ended: bool = False
-    wait_kind: str | None = None
+    wait_kind: WaitKind | None = None
     wait_key: str | None = None
     not_before: datetime | None = None
     resume_phase: Phase | None = None
@@ -94,21 +96,21 @@ def decide(item: Item, outcome: Outcome, now: datetime) -> Transition:
         case NeedsPerson():
             return _asks(item, outcome)
         case GivenBack():
-            released: Event = ("item.released", {"reason": outcome.reason})
+            released: Event = (EventKind.ITEM_RELEASED, {"reason": outcome.reason})
             return _kept(item, events=(released,), keep_place=item.phase == Phase.MERGE)
         case _:
             assert_never(outcome)
 
 
 def _moved(item: Item, to: Phase, **more: object) -> Event:
-    return ("phase.transitioned", {"from": item.phase.value, "to": to.value, **more})
+    return (EventKind.PHASE_TRANSITIONED, {"from": item.phase.value, "to": to.value, **more})
 
 
 def _kept(item: Item, **more: object) -> Transition:
     """Same phase, same run, nothing charged: what every transition starts from."""
     kept: dict[str, object] = {
         "phase": item.phase,
-        "state": "ready",
+        "state": ItemState.READY,
         "attempts": item.attempts,
         "verdict": item.last_verdict,
         "feedback": item.last_feedback,
@@ -138,11 +140,11 @@ def _advance(item: Item, outcome: Advance) -> Transition:
 
 
 def _landed(item: Item, outcome: Landed) -> Transition:
-    told: Event = ("story.landed", {"commit": outcome.merged_commit, "proof": outcome.proof})
+    told: Event = (EventKind.STORY_LANDED, {"commit": outcome.merged_commit, "proof": outcome.proof})
     return _kept(
         item,
         phase=Phase.DONE,
-        state="resting",
+        state=ItemState.RESTING,
         events=(_moved(item, Phase.DONE), told),
         verdict=Verdict.PASSED,
         feedback=VerdictFeedback(files_changed=list(outcome.files_changed)),
@@ -167,20 +169,28 @@ def _rejected(item: Item, outcome: Rejected) -> Transition:
         **SERIES_OVER,
     }
     event: Event = (
-        "attempt.rejected",
+        EventKind.ATTEMPT_REJECTED,
         {"verdict": outcome.verdict.value, "attempt": attempts, "message": outcome.feedback.message},
     )
     if attempts >= item.budget_cycles:
         why = f"{item.story_id} is blocked after {attempts} of {item.budget_cycles} tries, the last {outcome.verdict}"
-        stop: Event = ("blocked.exhausted", {"attempts": attempts, "verdict": outcome.verdict.value})
+        stop: Event = (EventKind.BLOCKED_EXHAUSTED, {"attempts": attempts, "verdict": outcome.verdict.value})
     elif streak >= LOOP_LIMIT:
         why = f"{item.story_id} failed {streak} times in a row in the same way: {outcome.verdict}"
-        stop = ("blocked.loop", {"streak": streak, "verdict": outcome.verdict.value})
+        stop = (EventKind.BLOCKED_LOOP, {"streak": streak, "verdict": outcome.verdict.value})
     else:
         return _rework(item, event, charged)
-    question = Question(f"{why}: {outcome.feedback.message.rstrip('. ')}. What should happen?")
+    question = _what_now(f"{why}: {outcome.feedback.message.rstrip('. ')}. What should happen?", outcome.feedback)
     resume = Phase.SPEC if item.phase == Phase.SPEC else Phase.BUILD
     return _blocked(item, (event, stop), question, resume, **charged)
+
+
+def _what_now(text: str, feedback: VerdictFeedback) -> Question:
+    """Of mutants that live, a person may say that nobody could notice them."""
+    if not feedback.survivors:
+        return Question(text)
+    shown = "\n".join(one.diff[:SHOWN_OF_DIFF] for one in feedback.survivors)
+    return Question(f"{question_start(feedback.survivors)}{text}\n{shown}", (*RETRY_OPTIONS, EQUIVALENT))
 
 
 def _rework(item: Item, event: Event, charged: dict[str, object]) -> Transition:
@@ -195,7 +205,7 @@ def _blocked(item: Item, events: tuple[Event, ...], question: Question, resume: 
     return _kept(
         item,
         phase=Phase.BLOCKED,
-        state="resting",
+        state=ItemState.RESTING,
         events=(*events, _moved(item, Phase.BLOCKED)),
         resume_phase=resume,
         question=question,
@@ -210,16 +220,16 @@ def _transient(item: Item, outcome: Transient, now: datetime) -> Transition:
     if now - since > SERIES_LIMIT:
         trouble = outcome.reason.rstrip(". ")
         question = Question(f"{item.story_id} has met trouble outside it for over 24 h: {trouble}. What should happen?")
-        return _blocked(item, (("blocked.transient", {"reason": outcome.reason}),), question, item.phase)
+        return _blocked(item, ((EventKind.BLOCKED_TRANSIENT, {"reason": outcome.reason}),), question, item.phase)
     wake = max(now + backoff(count), _over(outcome, now, since))
     told: dict[str, object] = {"reason": outcome.reason, "count": count, "not_before": wake.isoformat()}
     return _kept(
         item,
-        state="waiting",
-        events=(("phase.transient_retry", told),),
+        state=ItemState.WAITING,
+        events=((EventKind.PHASE_TRANSIENT_RETRY, told),),
         series_since=since,
         series_count=count,
-        wait_kind="backoff",
+        wait_kind=WaitKind.BACKOFF,
         wait_key=_whole_words(outcome.reason),
         not_before=wake,
         keep_place=item.phase == Phase.MERGE,
@@ -246,16 +256,16 @@ def _marked_transient(item: Item, reason: str) -> VerdictFeedback:
 
 
 def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
-    event: Event = ("item.waits", {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
+    event: Event = (EventKind.ITEM_WAITS, {"kind": outcome.kind, "key": outcome.key, "message": outcome.message})
     wake = now + outcome.after if outcome.after is not None else None
     return _kept(
         item,
-        state="waiting",
+        state=ItemState.WAITING,
         events=(event,),
         wait_kind=outcome.kind,
         wait_key=outcome.key,
         not_before=wake,
-        keep_place=outcome.kind in IN_LINE,
+        keep_place=outcome.kind in IN_QUEUE,
         new_run=outcome.anew,
         facts={"queue_version": outcome.version},
         question=Question(outcome.question, outcome.options) if outcome.question else None,
@@ -264,8 +274,8 @@ def _waits(item: Item, outcome: Wait, now: datetime) -> Transition:
 
 def _asks(item: Item, outcome: NeedsPerson) -> Transition:
     """On the answer the same phase goes on; review and merge keep the candidate, judged anew if main moved."""
-    name = "blocked.question" if outcome.verdict is None else f"blocked.{outcome.verdict}"
-    events: tuple[Event, ...] = ((outcome.event or name, {"question": outcome.question}),)
+    kind = outcome.event or BLOCKED_BY.get(outcome.verdict, EventKind.BLOCKED_QUESTION)
+    events: tuple[Event, ...] = ((kind, {"question": outcome.question}),)
     question = Question(outcome.question, outcome.options)
     verdict = outcome.verdict or item.last_verdict
     return _blocked(item, events, question, item.phase, verdict=verdict, feedback=outcome.feedback)

@@ -7,6 +7,7 @@ its id and may add words; whatever else is said is an answer in own words, which
 import re
 from dataclasses import dataclass
 
+from damascus.domain.described import Described
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.money import Unit
 
@@ -26,9 +27,10 @@ USE_SPEC = "use it"
 ACCEPT_TESTS = "accept the changed tests"
 KEEP_TESTS = "send it back: the old tests hold"
 EDIT_SPEC = "edit the spec and add it again"
+EQUIVALENT = "the mutants change nothing that a test could notice: say why"
 APPROVE = "approve it as it is"
 SEND_BACK = "send it back with your words"
-GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS)
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
@@ -36,56 +38,100 @@ RAISES: dict[str, tuple[str, Unit]] = {
     for whose in ("story", "project")
     for unit in UNITS
 }
-NEED_WORDS = {RESPAWN, SEND_BACK, *RAISES}
+NEED_WORDS = {RESPAWN, SEND_BACK, EQUIVALENT, *RAISES}
 """Options that are nothing without words of the person's own."""
 WORDS_GO_ON = "your words, if you add any, are told to the next agent"
 
 
+class QuestionKind(Described):
+    """Who waits for the answer."""
+
+    QUESTION = "question", "the story is blocked, or the project waits, until it is answered"
+    WRITE = "write", "an agent waits at this moment for a person's word about one write"
+
+
+class QuestionAbout(Described):
+    """What a question is about that is no story's."""
+
+    RED = "red", "main of a repository is red"
+    PLACE = "place", "the disk, the folder or the forge is at fault, for every story alike"
+    AGENT = "agent", "no agent can work: key, model, gateway or program"
+
+
+class OptionId(Described):
+    """An answer by its name, and what it does."""
+
+    RETRY = "retry", f"a new run with a new budget of tries; {WORDS_GO_ON}"
+    CANCEL = "cancel", "the story ends; what an agent wrote is kept"
+    EDIT_SPEC = "edit_spec", "it stays blocked until you add its corrected spec"
+    LOOK_AGAIN = "look_again", "no agent is sent, nothing is charged: CI is looked at again"
+    LAND_NOW = "land_now", "landing is tried at once; it also goes on by itself"
+    USE_SPEC = "use_spec", "the spec that is shown becomes the story's, word for word"
+    ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
+    KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
+    ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
+    FIX_PERMISSION = "fix_permission", "say it when you have allowed the tool: a new run"
+    RESPAWN = "respawn", "a new run whose agent is told your words"
+    HAND_OVER = "hand_over", "it stays blocked and is yours (or whose name you add): no agent touches it"
+    RAISE_BUDGET = "raise_budget", "a new limit; who waited for it goes on"
+    MEANT_SO = "meant_so", "only the question is closed"
+    APPROVE = "approve", "it lands in its turn; if main moves, your word holds for the same change"
+    SEND_BACK = "send_back", "needs your words: the agent is told them and works on, with a new budget"
+    REVERT = "revert", "a story that reverts the commit is queued there"
+    FIX = "fix", "a story that repairs it is queued there"
+    COORDINATE = "coordinate", "nothing starts there until you release it"
+    CI_AGAIN = "ci_again", "CI of that main is run again by the next worker"
+    BEING_FIXED = "being_fixed", "only the question is closed"
+    MENDED = "mended", "the stories that waited for it go on"
+    OWN_WORDS = "", "told to the next agent, with a new run"
+    """An option that an agent's or a refiner's question brought along."""
+
+
 @dataclass(frozen=True)
 class Option:
-    """One answer that a question offers: by what name it is chosen, as it reads, and what it does."""
+    """One answer that a question offers: by what name it is chosen, and as it reads."""
 
-    id: str
+    id: OptionId
     text: str
-    effect: str
+
+    @property
+    def effect(self) -> str:
+        return self.id.means
 
 
-KNOWN: tuple[tuple[str, str, str], ...] = (
-    ("retry", r"retry( with a new budget)?", f"a new run with a new budget of tries; {WORDS_GO_ON}"),
-    ("cancel", re.escape(CANCEL), "the story ends; what an agent wrote is kept"),
-    ("edit_spec", re.escape(EDIT_SPEC), "it stays blocked until you add its corrected spec"),
-    ("look_again", re.escape(LOOK_AGAIN), "no agent is sent, nothing is charged: CI is looked at again"),
-    ("land_now", re.escape(LAND_NOW), "landing is tried at once; it also goes on by itself"),
-    ("use_spec", re.escape(USE_SPEC), "the spec that is shown becomes the story's, word for word"),
-    ("accept_tests", re.escape(ACCEPT_TESTS), "the new wording of the tests holds; the run goes on where it is"),
-    ("keep_tests", re.escape(KEEP_TESTS), "the old tests hold; the agent is told so"),
-    ("fix_permission", re.escape(FIX), "say it when you have allowed the tool: a new run"),
-    ("respawn", re.escape(RESPAWN), "a new run whose agent is told your words"),
-    ("hand_over", re.escape(HAND_OVER), "it stays blocked and is yours (or whose name you add): no agent touches it"),
-    ("raise_budget", "|".join(map(re.escape, RAISES)), "a new limit; who waited for it goes on"),
-    ("meant_so", r"it was meant so", "only the question is closed"),
-    ("approve", re.escape(APPROVE), "it lands in its turn; if main moves, your word holds for the same change"),
-    ("send_back", re.escape(SEND_BACK), "needs your words: the agent is told them and works on, with a new budget"),
+KNOWN: tuple[tuple[OptionId, str], ...] = (
+    (OptionId.RETRY, r"retry( with a new budget)?"),
+    (OptionId.CANCEL, re.escape(CANCEL)),
+    (OptionId.EDIT_SPEC, re.escape(EDIT_SPEC)),
+    (OptionId.LOOK_AGAIN, re.escape(LOOK_AGAIN)),
+    (OptionId.LAND_NOW, re.escape(LAND_NOW)),
+    (OptionId.USE_SPEC, re.escape(USE_SPEC)),
+    (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
+    (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
+    (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
+    (OptionId.FIX_PERMISSION, re.escape(FIX)),
+    (OptionId.RESPAWN, re.escape(RESPAWN)),
+    (OptionId.HAND_OVER, re.escape(HAND_OVER)),
+    (OptionId.RAISE_BUDGET, "|".join(map(re.escape, RAISES))),
+    (OptionId.MEANT_SO, r"it was meant so"),
+    (OptionId.APPROVE, re.escape(APPROVE)),
+    (OptionId.SEND_BACK, re.escape(SEND_BACK)),
 )
-"""Id, what the text looks like, what it does. Texts are ours: nothing here is compared with a person's words."""
-OF_A_REPOSITORY: tuple[tuple[str, str, str], ...] = (
-    ("revert", r"revert [0-9a-f]+ in .+", "a story that reverts the commit is queued there"),
-    ("fix", r"fix .+", "a story that repairs it is queued there"),
-    ("coordinate", r"coordinate: .+", "nothing starts there until you release it"),
-    ("ci_again", r"run its CI again", "CI of that main is run again by the next worker"),
-    ("being_fixed", r"it is being fixed", "only the question is closed"),
-    ("mended", r"it is mended", "the stories that waited for it go on"),
+"""Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""
+OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
+    (OptionId.REVERT, r"revert [0-9a-f]+ in .+"),
+    (OptionId.FIX, r"fix .+"),
+    (OptionId.COORDINATE, r"coordinate: .+"),
+    (OptionId.CI_AGAIN, r"run its CI again"),
+    (OptionId.BEING_FIXED, r"it is being fixed"),
+    (OptionId.MENDED, r"it is mended"),
 )
 """The same for a question that is about no story: a main that is red, a place that is at fault."""
-OWN = Option("", "", "told to the next agent, with a new run")
-"""An option that an agent's or a refiner's question brought along."""
 
 
 def option_of(text: str, *, story: bool = True) -> Option:
-    for name, pattern, effect in KNOWN if story else OF_A_REPOSITORY:
-        if re.fullmatch(pattern, text):
-            return Option(name, text, effect)
-    return Option("", text, OWN.effect)
+    found = (name for name, pattern in (KNOWN if story else OF_A_REPOSITORY) if re.fullmatch(pattern, text))
+    return Option(next(found, OptionId.OWN_WORDS), text)
 
 
 @dataclass(frozen=True)
@@ -94,7 +140,7 @@ class Chosen:
 
     option: str
     words: str = ""
-    id: str = ""
+    id: OptionId = OptionId.OWN_WORDS
 
     @property
     def told(self) -> str:
@@ -124,6 +170,10 @@ def needed(choice: Chosen, question: int) -> str:
     """The words of an option that is nothing without them."""
     if choice.words:
         return choice.words
-    examples = {RESPAWN: "2 use the Edit tool, not the shell", SEND_BACK: "send_back name it parse, not read"}
+    examples = {
+        RESPAWN: "2 use the Edit tool, not the shell",
+        SEND_BACK: "send_back name it parse, not read",
+        EQUIVALENT: "all_equivalent the cache is only there for speed",
+    }
     example = examples.get(choice.option, "1 40M")
     raise UsageError(f"that answer needs your words too. Write it like: damascus answer {question} {example}")

@@ -12,11 +12,12 @@ from dataclasses import fields
 from typing import Any
 
 from damascus.domain.errors import UsageError
-from damascus.domain.spec import HEADING_TWICE, Spec, decode, read_spec, section, split, without_fenced_headings
+from damascus.domain.front_matter import split
+from damascus.domain.spec import HEADING_TWICE, Spec, decode, read_spec, section, without_fenced_headings
 
 FILLS = ("scope", "complexity", "domain")
 """The keys that a refiner may set where a person did not. Every other key is a person's alone: kind, may_remove,
-may_change, acceptance, priority, depends_on, and whatever is added later."""
+may_change, may_break, acceptance, priority, depends_on, and whatever is added later."""
 GROWS = "requirements"
 HEADING = re.compile(r"^(##?)[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 BULLET = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")

@@ -5,53 +5,104 @@ refused before it is written, and looked for again in git's diff after the step.
 """
 
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Self, assert_never
 
 from damascus.domain.config import Models
+from damascus.domain.described import Described
 from damascus.domain.errors import UsageError
 
-Writable = Literal["nothing", "tests", "code", "docs", "scope", "artifacts"]
-Tier = Literal["strong", "fast"]
-IMPLEMENTER = "code-implementer"
-REFINER = "spec-refiner"
+
+class Writable(Described):
+    """What a role may write."""
+
+    NOTHING = "nothing", "no file; what it finds goes into its report"
+    ARTIFACTS = "artifacts", "files in the run's artifacts folder, none of the repository"
+    TESTS = "tests", "tests, by the stack's own folders and names and `[test] patterns`"
+    CODE = "code", "everything in the scope but tests"
+    DOCS = "docs", "documentation that is no test"
+    SCOPE = "scope", "everything in the scope except tests that a critic has accepted"
 
 
-@dataclass(frozen=True)
-class Role:
+class Tier(Described):
+    """Which of the two models of `[models]` a role gets."""
+
+    STRONG = "strong", "`[models] strong`: for planning and judging"
+    FAST = "fast", "`[models] fast`: for all else, as long as nothing about the story raises it"
+
+
+class Role(Described):
     """What an agent is in a step. `writes` is about paths in the story's scope, which is checked before it."""
 
-    name: str
     writes: Writable
     tier: Tier
-    does: str
 
+    def __new__(cls, value: str, means: str = "", writes: Writable = Writable.NOTHING, tier: Tier = Tier.FAST) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.means, member.writes, member.tier = means, writes, tier
+        return member
 
-ROLES = {
-    role.name: role
-    for role in (
-        Role(REFINER, "artifacts", "strong", "completes a rough story: scope, requirements, TDD plan, Test Command"),
-        Role("context-loader", "artifacts", "fast", "lists what the story's work has to know"),
-        Role("clarifier", "artifacts", "strong", "writes down open questions and the assumptions made instead"),
-        Role("test-author", "tests", "fast", "writes the tests of the requirements"),
-        Role("test-critic", "nothing", "strong", "judges whether the tests would catch a wrong implementation"),
-        Role(IMPLEMENTER, "scope", "fast", "writes the code, and the tests as long as no critic has accepted any"),
-        Role("code-critic", "nothing", "strong", "judges the code against the requirements"),
-        Role("mutator", "artifacts", "fast", "changes code in a throw-away copy and reports what no test noticed"),
-        Role("fixer", "scope", "fast", "repairs what critics, mutants and CI have shown"),
-        Role("doc-writer", "docs", "fast", "brings the documentation in line with the code"),
-        Role("self-reviewer", "nothing", "strong", "reads the whole change as a reviewer would"),
-        Role("security-reviewer", "nothing", "strong", "reads every security finding of the story before it merges"),
-        Role("repo-operator", "nothing", "fast", "watches branch, pull request and CI; git is Damascus' own work"),
-        Role("reporter", "artifacts", "fast", "tells in prose what was built"),
+    SPEC_REFINER = (
+        "spec-refiner",
+        "completes a rough story: scope, requirements, TDD plan, Test Command",
+        Writable.ARTIFACTS,
+        Tier.STRONG,
     )
-}
+    CONTEXT_LOADER = "context-loader", "lists what the story's work has to know", Writable.ARTIFACTS, Tier.FAST
+    CLARIFIER = (
+        "clarifier",
+        "writes down open questions and the assumptions made instead",
+        Writable.ARTIFACTS,
+        Tier.STRONG,
+    )
+    TEST_AUTHOR = "test-author", "writes the tests of the requirements", Writable.TESTS, Tier.FAST
+    TEST_CRITIC = (
+        "test-critic",
+        "judges whether the tests would catch a wrong implementation",
+        Writable.NOTHING,
+        Tier.STRONG,
+    )
+    CODE_IMPLEMENTER = (
+        "code-implementer",
+        "writes the code, and the tests as long as no critic has accepted any",
+        Writable.SCOPE,
+        Tier.FAST,
+    )
+    CODE_CRITIC = "code-critic", "judges the code against the requirements", Writable.NOTHING, Tier.STRONG
+    MUTATOR = (
+        "mutator",
+        "changes code in a throw-away copy and reports what no test noticed",
+        Writable.ARTIFACTS,
+        Tier.FAST,
+    )
+    FIXER = "fixer", "repairs what critics, mutants and CI have shown", Writable.SCOPE, Tier.FAST
+    DOC_WRITER = "doc-writer", "brings the documentation in line with the code", Writable.DOCS, Tier.FAST
+    SELF_REVIEWER = "self-reviewer", "reads the whole change as a reviewer would", Writable.NOTHING, Tier.STRONG
+    SECURITY_REVIEWER = (
+        "security-reviewer",
+        "reads every security finding of the story before it merges",
+        Writable.NOTHING,
+        Tier.STRONG,
+    )
+    REPO_OPERATOR = (
+        "repo-operator",
+        "watches branch, pull request and CI; git is Damascus' own work",
+        Writable.NOTHING,
+        Tier.FAST,
+    )
+    REPORTER = "reporter", "tells in prose what was built", Writable.ARTIFACTS, Tier.FAST
 
 
 def role_of(name: str) -> Role:
     try:
-        return ROLES[name]
-    except KeyError:
-        raise UsageError(f"there is no role {name!r}. Use one of: {', '.join(ROLES)} (docs/roles.md).") from None
+        return Role(name)
+    except ValueError:
+        raise UsageError(f"there is no role {name!r}. Use one of: {', '.join(Role)} (docs/roles.md).") from None
+
+
+def writes_files(role: str) -> bool:
+    """May it change files of the repository? A critic answers in its report, a refiner in its artifacts."""
+    return role_of(role).writes not in (Writable.NOTHING, Writable.ARTIFACTS)
 
 
 def may_write(role: str, *, is_test: bool, is_doc: bool, accepted: bool) -> str:
@@ -59,21 +110,20 @@ def may_write(role: str, *, is_test: bool, is_doc: bool, accepted: bool) -> str:
 
     `accepted`: a test that a critic has accepted. Only its author may still change it.
     """
-    known = ROLES.get(role)
-    if known is None:
+    if role not in set(Role):
         return f"The role {role!r} is unknown, so it may write nothing; leave the file as it is."
-    match known.writes:
-        case "nothing":
+    match Role(role).writes:
+        case Writable.NOTHING:
             return f"A {role} never changes files: say what is wrong in your report instead."
-        case "artifacts":
+        case Writable.ARTIFACTS:
             return f"A {role} changes no file of the repository: write into the artifacts folder instead."
-        case "tests":
+        case Writable.TESTS:
             return "" if is_test else f"A {role} writes only tests: undo this, and say in your report what is needed."
-        case "docs":
+        case Writable.DOCS:
             return "" if is_doc and not is_test else f"A {role} writes only documentation: leave code and tests alone."
-        case "code":
+        case Writable.CODE:
             return f"A {role} writes no tests: change the code until they pass." if is_test else ""
-        case "scope":
+        case Writable.SCOPE:
             return f"This test was accepted: a {role} must leave it as it is and change the code." if accepted else ""
         case other:
             assert_never(other)
@@ -94,24 +144,24 @@ class Traits:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ModelChoice:
     """The model of one agent step, and the reason in words."""
 
     model: str
     why: str
 
 
-def model_for(role: str, models: Models, traits: Traits) -> Choice:
+def model_for(role: str, models: Models, traits: Traits) -> ModelChoice:
     """A person's word for the role first; then upward by the story's traits; then the table. Never downward."""
     known = role_of(role)
     if role in models.roles:
-        return Choice(models.roles[role], f"[models.roles] names it for {role}")
+        return ModelChoice(models.roles[role], f"[models.roles] names it for {role}")
     raised = raised_by(traits)
-    if known.tier == "strong":
-        return Choice(models.strong, f"{role} is a strong role")
+    if known.tier is Tier.STRONG:
+        return ModelChoice(models.strong, f"{role} is a strong role")
     if raised:
-        return Choice(models.strong, f"{role} is a fast role, raised by {', '.join(raised)}")
-    return Choice(models.fast, f"{role} is a fast role")
+        return ModelChoice(models.strong, f"{role} is a fast role, raised by {', '.join(raised)}")
+    return ModelChoice(models.fast, f"{role} is a fast role")
 
 
 def raised_by(traits: Traits) -> list[str]:

@@ -59,7 +59,12 @@ def _quote(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def glob_regex(pattern: str) -> re.Pattern[str]:
-    """`*` stays inside a folder, `**` crosses folders, `?`, `[…]` and `{a,b}` as usual."""
+    """`*` stays inside a folder, `**` crosses folders, `?`, `[…]` and `{a,b}` as usual.
+
+    Scopes have a language of their own: gitignore has no `{a,b}`, an unclosed `[` there matches nothing (here itself),
+    and `a**b` stays inside a folder (git/excludes.py); CI's filters know neither (forges/workflows.py). So each of the
+    three has its reader: one for all would change what is matched.
+    """
     return re.compile(_glob(pattern), re.DOTALL)
 
 

@@ -2,33 +2,31 @@
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
 
 from damascus.domain.errors import UsageError
+from damascus.domain.front_matter import repeated, split
 from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Kind
 
 KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "may_change", "acceptance"} | {
+    "may_break",
     "complexity",
     "domain",
 }
+LISTS = ("depends_on", "may_remove", "may_change", "may_break")
 COMPLEXITIES = ("low", "normal", "high")
 REQUIREMENT = re.compile(
     r"^[ \t]{0,40}[-*][ \t]{1,20}(REQ-\d{1,9})[ \t]{0,20}(?:\(([A-Z]{1,20})\))?[ \t]{0,20}:([^\n]*)$", re.MULTILINE
 )
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
 LARGEST_SPEC = 1_000_000
-LARGEST_FRONT = 64_000
 HEADINGS = ("Requirements", "TDD Plan", "Test Command")
 HEADING_TWICE = re.compile(r'"## [^"\n]{1,40}" is there (?:twice|\d{1,9} times)')
-ONE_LINE = re.compile(r"\s*(?:-\s+)?([A-Za-z_]+):\s+(\S.*?)\s*")
-SPECIAL = "!&*%@`|>{[]},?"
-"""YAML gives a value that begins with one of these a meaning of its own."""
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 UNREAD = "?"
 """Stands for what is there and can't be read: it is told by its own sentence, not as missing too."""
@@ -59,6 +57,7 @@ class Spec:
     kind: Kind = Kind.FEATURE
     may_remove: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
+    may_break: tuple[str, ...] = ()
     acceptance: str | None = None
     complexity: str = "normal"
     domain: str = ""
@@ -142,96 +141,10 @@ class _Problems:
         return otherwise
 
 
-def split(text: str, name: str) -> tuple[dict[str, Any], str]:
-    import yaml
-
-    front_text, body = _front_and_body(text)
-    if front_text is None:
-        raise UsageError(
-            f"{name} has no front matter. Start it with a line '---', then story, title and scope, "
-            "then '---' (docs/spec.md)."
-        )
-    try:
-        loader = yaml.SafeLoader(front_text)
-        node = loader.get_single_node()
-        _refuse_key_twice(node, name)
-        _refuse_unreadable_value(loader, node)
-        front = (loader.construct_document(node) if node is not None else None) or {}
-    except (yaml.YAMLError, ValueError, RecursionError) as err:
-        raise UsageError(_not_yaml(err, front_text, name)) from None
-    if not isinstance(front, dict):
-        raise UsageError(f"{name}: the front matter must be 'key: value' lines (docs/spec.md).")
-    return {str(key): value for key, value in front.items()}, body
-
-
-class _Unreadable(ValueError):
-    """A value of the front matter that YAML takes for something that it is not (a date, a number), with its line."""
-
-    def __init__(self, problem: str, line: int) -> None:
-        super().__init__(problem)
-        self.line = line
-
-
-def _refuse_unreadable_value(loader: Any, front: Any) -> None:
-    pairs = front.value if getattr(front, "id", "") == "mapping" else []
-    for _, value in pairs:
-        try:
-            loader.construct_object(value, deep=True)
-        except ValueError as err:
-            raise _Unreadable(str(err), value.start_mark.line) from None
-
-
-def _not_yaml(err: Exception, front: str, name: str) -> str:
-    """Where it is, what YAML says, and for the usual slip what to do."""
-    mark = getattr(err, "problem_mark", None) or getattr(err, "context_mark", None)
-    at = getattr(err, "line", None) if mark is None else mark.line
-    said = getattr(err, "problem", None) or str(err).splitlines()[0]
-    lines = front.split("\n")
-    text = lines[at] if at is not None and at < len(lines) else ""
-    where = f"{name}, line {at + 2}" if at is not None else name
-    return f"{where}: the front matter is not valid YAML: {said}. {_quote_it(text)}(docs/spec.md)"
-
-
-def _quote_it(line: str) -> str:
-    found = ONE_LINE.fullmatch(line)
-    if found is None or found[2][0] in "\"'[{":
-        return ""
-    value = found[2].replace("\\", "\\\\").replace('"', '\\"')
-    if ": " in value or value.endswith(":") or value[0] in SPECIAL or value[:1].isdigit():
-        return f'Put it in quotes: {found[1]}: "{value}" '
-    return ""
-
-
-def _front_and_body(text: str) -> tuple[str | None, str]:
-    """What stands between the first two lines of dashes, and what comes behind."""
-    if not text.startswith("---\n"):
-        return None, ""
-    at = text.find("\n---", 3)
-    while at >= 0:
-        end = text.find("\n", at + 1)
-        end = len(text) if end < 0 else end
-        if not text[at + 4 : end].strip():
-            return (text[4:at] if at <= LARGEST_FRONT else None), text[end + 1 :]
-        at = text.find("\n---", end) if at <= LARGEST_FRONT else -1
-    return None, ""
-
-
-def _refuse_key_twice(front: Any, name: str) -> None:
-    """YAML lets the last one win, silently."""
-    pairs = front.value if getattr(front, "id", "") == "mapping" else []
-    twice = _twice([str(key.value) for key, _ in pairs])
-    if twice is not None:
-        raise UsageError(f"{name} has the key {twice!r} twice. Keep one of them (docs/spec.md).")
-
-
-def _twice(names: list[str]) -> str | None:
-    return next((name for name, count in Counter(names).items() if count > 1), None)
-
-
 def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
     name, tried = found.name, found.tried
-    lists = {key: _tried_texts(front, key, found) for key in ("depends_on", "may_remove", "may_change")}
-    _refuse_headings_twice(body, found)
+    lists = {key: _tried_texts(front, key, found) for key in LISTS}
+    _refuse_headingstwice(body, found)
     return Spec(
         story=tried(lambda: story_id(_text(front, "story", name)), StoryId("")),
         title=tried(lambda: _text(front, "title", name), ""),
@@ -244,6 +157,7 @@ def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
         kind=Kind(tried(lambda: _one_of(front, "kind", tuple(Kind), name), "feature")),
         may_remove=tuple(lists["may_remove"]),
         may_change=tuple(lists["may_change"]),
+        may_break=tuple(lists["may_break"]),
         acceptance=tried(lambda: _text(front, "acceptance", name), None) if "acceptance" in front else None,
         complexity=tried(lambda: _one_of(front, "complexity", COMPLEXITIES, name), "normal"),
         domain=tried(lambda: _text(front, "domain", name).lower(), "") if "domain" in front else "",
@@ -293,7 +207,7 @@ def _one_of(front: dict[str, Any], key: str, known: tuple[str, ...], name: str) 
     return value
 
 
-def _refuse_headings_twice(body: str, found: _Problems) -> None:
+def _refuse_headingstwice(body: str, found: _Problems) -> None:
     """Of two sections of one name only the first would be read, silently."""
     hidden = without_fenced_headings(body)
     for heading in HEADINGS:
@@ -393,7 +307,7 @@ def _requirements(text: str, name: str) -> tuple[Requirement, ...]:
             continue
         tag = before or next(iter(TAG.findall(rest)), "MVP")
         found.append(Requirement(ident, TAG.sub("", rest).strip(), tag))
-    twice = _twice([requirement.id for requirement in found])
+    twice = repeated([requirement.id for requirement in found])
     if twice:
         raise UsageError(f"{name} names {twice} twice. Give each requirement its own id.")
     return tuple(found)

@@ -42,7 +42,7 @@ def message(
         f"Damascus-Attempt: {item.attempts + 1}",
         f"Damascus-Step: {step}",
     ]
-    told = _told(summary) if wanted.summary else ""
+    told = _marked_as_the_agents(summary) if wanted.summary else ""
     first = subject(item.title, kind, wanted.subject, item.story_id)
     paragraphs = [first, told, _body(changed), "\n".join(trailers)]
     return without_skip_marks("\n\n".join(paragraph for paragraph in paragraphs if paragraph) + "\n")
@@ -60,7 +60,7 @@ def subject(title: str, kind: Kind, form: str = USUAL, story: str = "") -> str:
     return line if len(line) <= SUBJECT else line[: SUBJECT - 1].rstrip() + "…"
 
 
-def _told(summary: str) -> str:
+def _marked_as_the_agents(summary: str) -> str:
     """The agent's words, each line marked: none can pass for a trailer, or for ours."""
     lines = [line.rstrip() for line in summary.strip().splitlines()[:SUMMARY_LINES] if line.isprintable()]
     return "\n".join(["The agent says:", *(f"> {line[:WIDTH]}".rstrip() for line in lines)]) if lines else ""

@@ -8,20 +8,22 @@ anew: a new run, nothing charged. On one host all of this is found at once.
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha, short
 from damascus.domain.verdict import Phase
-from damascus.engine.phases.implement import Made
-from damascus.engine.phases.prepare import Prepared, tree_here
+from damascus.engine.agent_step.workspace import tree_here
 from damascus.engine.run import Run
+from damascus.engine.steps.implement import IMPLEMENT, Made
+from damascus.engine.steps.prepare import PREPARE
+from damascus.engine.steps.rebase import REBASE
 
 
 def at_hand(run: Run) -> bool:
     """Does this host have what the rest of a run that was begun needs? What was pushed is fetched."""
     if not run.resumed:
         return True
-    prepared, made = run.result("prepare", Prepared), run.result("implement", Made)
+    prepared, made = run.result(PREPARE), run.result(IMPLEMENT)
     if prepared is not None and made is None:
         return prepared.start is None or tree_here(run, prepared.start)
-    rebased = [output["commit"] for output in run.outputs("rebase") if output["commit"]]
-    needed = rebased or ([made.commit] if made is not None and made.commit else [])
+    rebased = [rebase.commit for rebase in run.results(REBASE) if rebase.commit]
+    needed: list[str] = rebased or ([made.commit] if made is not None and made.commit else [])
     needed += [run.item.candidate] if run.item.candidate and run.item.phase != Phase.BUILD else []
     return all(run.tools.forge.have(Sha(commit)) for commit in needed)
 

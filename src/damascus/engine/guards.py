@@ -3,8 +3,10 @@
 import os
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from damascus.domain.config import Limits
+if TYPE_CHECKING:
+    from damascus.domain.config import LimitsConfig
 
 FULL = 100_000
 """With fewer bytes free than this, whatever failed may have failed for want of them."""
@@ -14,7 +16,7 @@ def disk_is_full(folder: Path) -> bool:
     return shutil.disk_usage(folder).free < FULL
 
 
-def guard(folder: Path, limits: Limits) -> str | None:
+def guard(folder: Path, limits: "LimitsConfig") -> str | None:
     """None, or the sentence why nothing new is begun."""
     return disk_guard(folder, limits.disk_reserve_mb) or load_guard(limits.load_per_core, *machine_load())
 

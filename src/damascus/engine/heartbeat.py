@@ -1,42 +1,49 @@
 """One thread that renews all leases of the process, tells how far they are, and takes a checkpoint every 5 minutes."""
 
 import threading
-import time
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
-from damascus.domain.errors import DamascusError, Fenced, Stopping
+from damascus.domain.errors import Fenced
+from damascus.domain.events import EventKind
 from damascus.domain.ids import Fence
 from damascus.engine.run import Run
+from damascus.engine.services import Reports, Service, ServiceName, Supervisor
 from damascus.store import leases
 from damascus.store.db import Connection, Database
 from damascus.store.journal import write_events
 
 CHECKPOINT = 300.0
 TELL = 0.5
+CATCH_UP = 10.0
 
 
 class Heartbeat:
     """Holds the leases of what this process works on. What it lost is told to its run, whose agent is then ended."""
 
-    def __init__(self, db: Database, lease: timedelta, every: timedelta) -> None:
+    def __init__(self, db: Database, lease: timedelta, every: timedelta, reports: Reports) -> None:
         self.db = db
         self.lease = lease
-        self.every = every.total_seconds()
+        seconds = every.total_seconds()
+        look = min(TELL, seconds)
+        # A lease that is lost is worse than a database that is asked often: renewing is tried again at once.
+        services = (
+            Service(ServiceName.HEARTBEAT, seconds, self._renew, longest=look),
+            Service(ServiceName.STEPS, look, self._tell, longest=CATCH_UP),
+            Service(ServiceName.CHECKPOINTS, CHECKPOINT, self._checkpoint, begins=CHECKPOINT),
+        )
         self._held: dict[int, Fence] = {}
         self._runs: dict[int, Run] = {}
         self._told: dict[int, str] = {}
         self._lock = threading.Lock()
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self.thread = Supervisor(ServiceName.HEARTBEAT, services, reports, look)
 
     def start(self) -> None:
-        self._thread.start()
+        self.thread.start()
 
     def stop(self) -> None:
-        self._end.set()
-        self._thread.join(timeout=5)
+        self.thread.stop()
 
     def hold(self, item_id: int, fence: Fence) -> None:
         with self._lock:
@@ -57,21 +64,6 @@ class Heartbeat:
     def held(self) -> list[int]:
         with self._lock:
             return list(self._held)
-
-    def _beat(self) -> None:
-        renew, checkpoint = 0.0, time.monotonic() + CHECKPOINT
-        while not self._end.wait(min(TELL, self.every)):
-            now = time.monotonic()
-            try:
-                if now >= renew:
-                    self._renew()
-                    renew = now + self.every
-                self._tell()
-                if now >= checkpoint:
-                    self._checkpoint()
-                    checkpoint = now + CHECKPOINT
-            except (Stopping, DamascusError):
-                continue
 
     def _renew(self) -> None:
         with self._lock:
@@ -96,7 +88,7 @@ class Heartbeat:
             self.db.do("tell_steps", items=list(news), fences=fences, steps=list(news.values()))
         for run in runs:
             with suppress(Fenced):
-                run.tell()
+                run.on_heartbeat()
 
     def _checkpoint(self) -> None:
         with self._lock:
@@ -109,4 +101,4 @@ class Heartbeat:
 def _take_checkpoint(run: Run, c: Connection) -> None:
     leases.assert_fence(c, run.item.id, run.item.fence)
     body: dict[str, object] = {"milestone": run.milestone, "line": f"in step {run.now}"}
-    write_events(c, run.item.project_id, run.item.id, (("checkpoint.taken", body),))
+    write_events(c, run.item.project_id, run.item.id, ((EventKind.CHECKPOINT_TAKEN, body),))

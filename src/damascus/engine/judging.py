@@ -1,22 +1,34 @@
-"""Runs gates on a candidate, in order, and stops at the first that finds something.
+"""How a commit is judged: the candidate that gates look at, the gates in order, and what their answer means.
 
-Some gates run the same tests many times more (canary, mutation). They begin once the tests are green and run beside
-the others, so that they cost no time where a core is free; their findings count only if nothing before them found any.
+The first gate that finds something is the last. Some gates run the same tests many times more (canary, mutation). They
+begin once the tests are green and run beside the others, so that they cost no time where a core is free; their findings
+count only if nothing before them found any.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 from pydantic import BaseModel, Field
 
 from damascus.domain.feedback import VerdictFeedback
-from damascus.domain.outcome import Rejected
-from damascus.domain.ports import Candidate, Finding, Gate, GateResult
+from damascus.domain.ids import Sha
+from damascus.domain.outcome import NeedsPerson, Rejected
+from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult
+from damascus.domain.recovery import ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS
+from damascus.domain.scope import Scope
+from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
+from damascus.domain.survivors import SHOWN, Survivor
+from damascus.domain.verdict import Verdict
+from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.run import Run
 from damascus.store.db import sql
+from damascus.store.equivalents import equivalents
+
+OPTIONS = (ACCEPT_TESTS, KEEP_TESTS, EDIT_SPEC, CANCEL)
 
 
 class Judged(BaseModel):
@@ -36,22 +48,55 @@ class Judged(BaseModel):
     def asks(self) -> list[Finding]:
         return [ask for result in self.results for ask in result.asks]
 
+    @property
+    def survivors(self) -> list[Survivor]:
+        return [one for result in self.results for one in result.survivors]
+
     def of(self, gate: str) -> GateResult | None:
         return next((result for result in self.results if result.gate == gate), None)
+
+
+# ── the candidate ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | None = None) -> Candidate:
+    config = run.tools.read_config(base)
+    run.folder.mkdir(parents=True, exist_ok=True)
+    changed = run.tools.mirror.changed(base, commit)
+    return Candidate(
+        commit=commit,
+        tree=run.tools.mirror.tree(commit),
+        base=base,
+        changed=changed,
+        spec=spec,
+        scope=Scope(run.item.file_scope),
+        config=config,
+        read=run.tools.reader(len(changed)),
+        files=lambda treeish: run.tools.mirror.listing(treeish).files,
+        logs=run.folder,
+        private_logs=run.tools.folder / "held-out" / run.item.story_id / f"run-{run.item.run_no}",
+        env=passed_on(config.workspace.env),
+        acceptance=run.item.acceptance,
+        red=red.of(GateName.RED) if red else None,
+    )
+
+
+# ── the gates ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def judge(run: Run, gates: Sequence[Gate], candidate: Candidate, beside: Sequence[Gate] = ()) -> Judged:
     """A gate that raises has not passed: the exception ends the run (lifecycle.perform)."""
     judged = Judged(commit=candidate.commit, confinement=run.tools.level.value)
-    first = 1 + next((n for n, gate in enumerate(gates) if gate.name == "tests"), len(gates) - 1)
-    judged.results += in_order(gates[:first], candidate)
+    first = 1 + next((n for n, gate in enumerate(gates) if gate.opens_beside), len(gates) - 1)
+    note = partial(_log_verdict, run, candidate.commit)
+    judged.results += in_order(gates[:first], candidate, note)
     if judged.findings:
         return judged
     given_up = threading.Event()
     with ThreadPoolExecutor(1, thread_name_prefix="beside") as lane:
-        further = lane.submit(in_order, beside, replace(candidate, given_up=given_up.is_set))
+        further = lane.submit(in_order, beside, replace(candidate, given_up=given_up.is_set), note)
         try:
-            judged.results += in_order(gates[first:], candidate)
+            judged.results += in_order(gates[first:], candidate, note)
         finally:
             if judged.findings or len(judged.results) < len(gates):
                 given_up.set()
@@ -60,15 +105,42 @@ def judge(run: Run, gates: Sequence[Gate], candidate: Candidate, beside: Sequenc
     return judged
 
 
-def in_order(gates: Sequence[Gate], candidate: Candidate) -> list[GateResult]:
+def _log_verdict(run: Run, commit: str, result: GateResult) -> None:
+    """By names: a finding's words may be a test's output."""
+    said = {"mutants live": result.survivors, "asks": result.asks}
+    verdict = result.findings[0].verdict if result.findings else next((k for k, v in said.items() if v), "passed")
+    facts = {"run": run.item.run_no, "step": run.now, "commit": commit}
+    run.tools.log.info("gate judged", story=run.item.story_id, gate=result.gate, verdict=str(verdict), **facts)
+
+
+def in_order(gates: Sequence[Gate], candidate: Candidate, note: Callable[[GateResult], None]) -> list[GateResult]:
     results: list[GateResult] = []
     for gate in gates:
         if candidate.given_up():
             break
         results.append(gate.check(candidate))
+        note(results[-1])
         if results[-1].findings:
             break
     return results
+
+
+# ── what their answer means ───────────────────────────────────────────────────────────────────────────
+
+
+def objection(run: Run, judged: Judged, files: list[str]) -> Rejected | NeedsPerson | None:
+    """None: nothing is in the way."""
+    if judged.findings:
+        return rejected(run, judged, files)
+    if alive := _unanswered(run, judged.survivors):
+        return _survived(run, judged, alive, files)
+    for ask in judged.asks:
+        answer = answer_to(run, ask)
+        if answer is None:
+            return _question(run, judged, ask, files)
+        if answer != ACCEPT_TESTS:
+            return Rejected(ask.verdict, _asked_feedback(run, judged, ask, files, answer))
+    return None
 
 
 def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
@@ -76,10 +148,32 @@ def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
     return Rejected(judged.findings[0].verdict, feedback(run, judged, judged.findings, files))
 
 
+def _unanswered(run: Run, survivors: list[Survivor]) -> list[Survivor]:
+    """Those that no person has called equivalent."""
+    known = equivalents(run.tools.db, run.item.id) if survivors else {}
+    return [one for one in survivors if one.refuses and one.mark not in known]
+
+
+def _survived(run: Run, judged: Judged, alive: list[Survivor], files: list[str]) -> Rejected:
+    shown = alive[:SHOWN]
+    more = f" {len(alive) - SHOWN} more live." if len(alive) > SHOWN else ""
+    finding = Finding(
+        gate=GateName.MUTATION,
+        verdict=Verdict.MUTANT_SURVIVED,
+        message=f"mutants live: {'; '.join(one.told for one in shown)}.{more} Write a test that fails with each.",
+        requirements=sorted({ident for one in alive for ident in one.requirements}),
+        output="\n".join(one.diff for one in shown),
+    )
+    told = feedback(run, judged, [finding], files)
+    return Rejected(finding.verdict, told.model_copy(update={"survivors": shown}))
+
+
 def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]) -> VerdictFeedback:
     first = findings[0]
     outside = [path for f in findings if f.verdict == first.verdict for path in f.paths]
-    log = next((e.log for r in judged.results for e in r.evidence if (r.findings or r.asks) and e.log), None)
+    log = next(
+        (e.log for r in judged.results for e in r.evidence if (r.findings or r.asks or r.survivors) and e.log), None
+    )
     return VerdictFeedback(
         message=clean("; ".join(f.message for f in findings), 4000),
         gate=first.gate,
@@ -87,9 +181,9 @@ def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]
         failing_tests=sorted({t for f in findings for t in f.tests}),
         requirements=sorted({r for f in findings for r in f.requirements}),
         files_changed=files,
-        out_of_scope=outside if first.verdict == "scope_violation" else [],
+        out_of_scope=outside if first.verdict == Verdict.SCOPE_VIOLATION else [],
         touches_stories=stories_touched(run, files),
-        log=None if first.gate in ("acceptance", "canary") else log,
+        log=log if GateName.tells_agents_its_log(first.gate) else None,
     )
 
 
@@ -103,3 +197,32 @@ def stories_touched(run: Run, files: list[str]) -> list[str]:
         lambda c: c.execute(sql("stories_touched"), {"item": run.item.id, "points": points}).fetchall()
     )
     return [row["story_id"] for row in found]
+
+
+# ── a person's answer ─────────────────────────────────────────────────────────────────────────────────
+# It is kept with the question, and the question names what was shown by its mark. So the same change is never asked
+# about twice, whichever run, attempt or base it comes up in, and another change always is.
+
+
+def answer_to(run: Run, ask: Finding) -> str | None:
+    answers = [ACCEPT_TESTS, KEEP_TESTS]
+    row = run.tools.db.one("answer_to", item=run.item.id, start=_start(ask), answers=answers)
+    return str(row["answer"]) if row else None
+
+
+def _start(ask: Finding) -> str:
+    return f"Changed tests {ask.mark}: "
+
+
+def _question(run: Run, judged: Judged, ask: Finding, files: list[str]) -> NeedsPerson:
+    """What the story's own files say stands at the end: a mark in it means nothing."""
+    text = (
+        f"{_start(ask)}{run.item.story_id} is green but for this. {ask.message} The story worded them, or what they "
+        f"rest on, anew. Which wording holds? All of it: {run.folder / 'old-tests.diff'}\n{ask.output}"
+    )
+    return NeedsPerson(ask.verdict, clean(text, 8000), OPTIONS, _asked_feedback(run, judged, ask, files, ""))
+
+
+def _asked_feedback(run: Run, judged: Judged, ask: Finding, files: list[str], answer: str) -> VerdictFeedback:
+    said = f" A person answered: {answer}." if answer else ""
+    return feedback(run, judged, [ask.model_copy(update={"message": ask.message + said})], files)

@@ -13,90 +13,51 @@ Whoever is killed anywhere in between leaves a journal from which any other work
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from damascus.domain import policy
-from damascus.domain.errors import DamascusError, Fenced, Stopping, TransientError
+from damascus.domain.errors import DamascusError, Fenced, GitError, Stopping, TransientError
+from damascus.domain.events import Event, EventKind
 from damascus.domain.failures import transient_os_error
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, GivenBack, NeedsPerson, Outcome, Transient
-from damascus.domain.policy import Event, Transition
-from damascus.domain.verdict import ACTIVE, Milestone, Phase
-from damascus.engine import milestones, place
+from damascus.domain.policy import Transition
+from damascus.domain.verdict import ACTIVE, Milestone, Phase, Verdict
+from damascus.engine import milestones, repository_fault
 from damascus.engine.elsewhere import at_hand
-from damascus.engine.phases.build import build
-from damascus.engine.phases.candidate import shut_out_older_push
-from damascus.engine.phases.merge import merge
-from damascus.engine.phases.review import review
-from damascus.engine.phases.spec import spec
-from damascus.engine.run import Run
+from damascus.engine.phases import build, merge, review, spec
+from damascus.engine.run import Run, Slot
+from damascus.engine.step import Step, other_steps
+from damascus.engine.steps.push import shut_out_older_push
 from damascus.engine.tools import Tools, nothing
-from damascus.git.commands import GitError
 from damascus.store import settle as store
 from damascus.store.db import database_clock
 from damascus.store.journal import write_events
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
-"""Stands for «now» where no time is looked at: asking the database for it costs a round trip."""
+"""Stands for "now" where no time is looked at: asking the database for it costs a round trip."""
 
 SCRIPTS: dict[Phase, Callable[[Run], Outcome]] = {
-    Phase.SPEC: spec,
-    Phase.BUILD: build,
-    Phase.REVIEW: review,
-    Phase.MERGE: merge,
+    Phase.SPEC: spec.spec,
+    Phase.BUILD: build.build,
+    Phase.REVIEW: review.review,
+    Phase.MERGE: merge.merge,
 }
 
 
-@dataclass(frozen=True)
-class StepInfo:
-    """One line of the step table. kind: local (may repeat), agent (never again once done), effect (outside)."""
-
-    phase: Phase
-    step: str
-    kind: str
-    does: str
-
-
-STEPS: tuple[StepInfo, ...] = (
-    StepInfo(Phase.SPEC, "refine", "agent", "asks the spec-refiner for what a rough story lacks"),
-    StepInfo(Phase.BUILD, "prepare", "local", "looks at main, decides the base, saves what lies in the workspace"),
-    StepInfo(Phase.BUILD, "implement", "agent", "the agent writes in a fresh workspace; its files become a commit"),
-    StepInfo(Phase.BUILD, "red", "local", "scope, secrets, weakened tests; the new tests fail without the code"),
-    StepInfo(Phase.BUILD, "rebase", "local", "the candidate on top of main and those ahead in line, or a conflict"),
-    StepInfo(Phase.BUILD, "verify", "local", "every gate on the rebased commit, in a clean checkout"),
-    StepInfo(Phase.BUILD, "push", "effect", "branch and fence ref move together on the forge"),
-    StepInfo(Phase.BUILD, "propose", "effect", "the pull request, found or opened"),
-    StepInfo(Phase.BUILD, "ci", "local", "every CI job of exactly this commit, looked up by its SHA"),
-    StepInfo(Phase.REVIEW, "look", "local", "the pull request as the forge has it"),
-    StepInfo(Phase.REVIEW, "review", "local", "its head is judged again"),
-    StepInfo(Phase.MERGE, "land", "effect", "main moves to exactly the tested commit"),
-)
-"""What every story goes through."""
-
-SOMETIMES: tuple[StepInfo, ...] = (
-    StepInfo(Phase.BUILD, "tip", "local", "main as the forge has it"),
-    StepInfo(Phase.BUILD, "ci_since", "local", "since when CI shows nothing new of a commit"),
-    StepInfo(Phase.BUILD, "ci_begun", "local", "the number that the forge gave the run"),
-    StepInfo(Phase.BUILD, "diagnose", "local", "the red jobs' logs, cut and classified"),
-    StepInfo(Phase.BUILD, "ci_rerun", "effect", "the forge runs the red jobs of the same commit once more"),
-    StepInfo(Phase.BUILD, "ci_anew", "local", "the same tree as another commit, where the forge can't do that"),
-    StepInfo(Phase.BUILD, "flaky", "effect", "what failed and then passed is told and quarantined by name"),
-    StepInfo(Phase.BUILD, "ci_red", "local", "milestone FIXING_CI: the story is to repair it"),
-    StepInfo(
-        Phase.REVIEW, "approval", "local", "what a person is asked to approve; again in merge if it reads differently"
-    ),
-    StepInfo(Phase.MERGE, "stage", "effect", "the candidate on top of those ahead, on a branch of the queue"),
-    StepInfo(Phase.MERGE, "mirror", "local", "the mirror job's success on main"),
-    StepInfo(Phase.MERGE, "mirror_retrigger", "effect", "one empty commit on main, where the job was skipped"),
-)
+STEPS: tuple[Step[Any], ...] = (*spec.STEPS, *build.STEPS, *review.STEPS, *merge.STEPS)
+"""What every story goes through, in order; a rough one also through `refine`."""
+SOMETIMES: tuple[Step[Any], ...] = other_steps(STEPS)
 """Only where CI is red, or runs elsewhere than here, or where a person has to approve."""
 
 
-def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> None:
-    """Take a claimed item as far as it goes. Raises Fenced when somebody else took it over."""
-    run = Run(item, tools)
+def carry(item: Item, tools: Tools, slot: Slot | None = None, follow: Callable[[Run], None] = nothing) -> None:
+    """Take a claimed item as far as it goes. Raises Fenced when somebody else took it over. `follow` is told of each
+    run as it begins."""
+    run = Run(item, tools, slot=slot)
     if run.begun_by_another():
         run = run.anew("another version of the script began it")
     elif not at_hand(run):
@@ -109,7 +70,7 @@ def carry(item: Item, tools: Tools, follow: Callable[[Run], None] = nothing) -> 
         following = settle(run, outcome)
         if following is None:
             return
-        run = Run(following, tools, entries={})
+        run = Run(following, tools, entries={}, slot=slot)
 
 
 def perform(run: Run) -> Outcome:
@@ -141,7 +102,7 @@ def _ended_by_a_signal(err: Exception) -> bool:
 
 def _fault(run: Run, err: Exception) -> Outcome:
     """Of the place (asked once for all stories), of this story, or of ours."""
-    if (met := place.trouble(run.tools, err)) is not None:
+    if (met := repository_fault.trouble(run.tools, err)) is not None:
         return met
     if isinstance(err, DamascusError):
         return NeedsPerson(
@@ -155,6 +116,8 @@ def surprised(run: Run, err: Exception) -> NeedsPerson:
     run.folder.mkdir(parents=True, exist_ok=True)
     log = run.folder / "surprise.log"
     log.write_text(traceback.format_exc())
+    facts = {"step": run.now, "error": type(err).__name__, "details": str(log)}
+    run.tools.log.error("surprised", story=run.item.story_id, **facts)
     what = f"Damascus failed in step {run.now} of {run.item.story_id}: {type(err).__name__}: {err}"
     feedback = VerdictFeedback(message=what, gate=run.now, log=str(log))
     return NeedsPerson(None, f"{what} (details: {log})", ("retry", "cancel the story"), feedback)
@@ -173,8 +136,17 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
         run.tools.db, run.item, to, dones=run.pending, record={"step": step, **run.reported}, keep=keep
     )
     run.tools.boundary("settle", "after")
+    _log_settlement(run, outcome, to)
     run.tools.bell.ring()
     return following
+
+
+def _log_settlement(run: Run, outcome: Outcome, to: Transition) -> None:
+    """Names only: what an outcome says may be an agent's words."""
+    verdict = getattr(outcome, "verdict", None)
+    facts = {"phase": run.item.phase.value, "run": run.item.run_no, "step": run.now, "to": to.phase.value}
+    told = {"outcome": type(outcome).__name__, "verdict": verdict.value if isinstance(verdict, Verdict) else None}
+    run.tools.log.info("settled", story=run.item.story_id, **facts, **told)
 
 
 def _milestone_events(run: Run, to: Transition) -> tuple[Event, ...]:
@@ -188,5 +160,5 @@ def _milestone_events(run: Run, to: Transition) -> tuple[Event, ...]:
 def _log_resumption(run: Run) -> None:
     """The one further move of a milestone: another claim goes on where a worker stopped (W3, W16)."""
     body: dict[str, object] = {"run": run.item.run_no, "phase": run.item.phase.value, "milestone": run.milestone}
-    event: Event = ("run.resumed", body)
+    event: Event = (EventKind.RUN_RESUMED, body)
     run.tools.db.run(lambda c: write_events(c, run.item.project_id, run.item.id, (event,)))

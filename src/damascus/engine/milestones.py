@@ -18,21 +18,9 @@ MOVES: dict[Milestone | None, frozenset[Milestone]] = {
     Milestone.TERMINATED: frozenset(),
 }
 FROM_ANY = frozenset({Milestone.BLOCKED, Milestone.TERMINATED})
-SUBSTATES: dict[str, str] = {
-    "prepare": "reading_existing_code",
-    "implement": "writing_new_code",
-    "red": "local_verification",
-    "rebase": "preparing_commit",
-    "verify": "local_verification",
-    "push": "push_complete",
-    "propose": "push_complete",
-    "ci": "ci_running",
-    "review": "ci_finishing",
-    "land": "ci_finishing",
-}
 
 
-class Refused(Exception):
+class MilestoneRefused(Exception):
     """A milestone that the contract does not allow."""
 
 
@@ -40,7 +28,7 @@ def checked(now: Milestone | None, to: Milestone) -> Milestone:
     """Refuse every move that is not in the table. The same milestone again is a report, not a move."""
     if to == now or to in FROM_ANY or to in MOVES[now]:
         return to
-    raise Refused(f"no milestone {to} after {now}")
+    raise MilestoneRefused(f"no milestone {to} after {now}")
 
 
 def pushed_line(repo: str, commit: str, run_id: str) -> str:
@@ -66,7 +54,7 @@ def terminated_line(reason: str) -> str:
 def done_line(repo: str, ci: CiRun, wanted: WantedJobs, mirror: str = "not configured") -> str:
     """A DONE without run id, all jobs' states and the mirror's state is refused (W4)."""
     if not ci.run_id or not ci.jobs or not ci.green(wanted) or not mirror:
-        raise Refused(f"DONE needs a run id, every job green and the mirror's state; got {ci.model_dump()}")
+        raise MilestoneRefused(f"DONE needs a run id, every job green and the mirror's state; got {ci.model_dump()}")
     jobs = ", ".join(f"{job.name} {job.state}" for job in ci.judged(wanted))
     rest = ", ".join(f"{job.name} {job.state}" for job in ci.jobs if wanted.may_be(job))
     return (

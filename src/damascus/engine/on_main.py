@@ -11,12 +11,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from damascus.domain.ids import Sha
 from damascus.git.commands import Git
-from damascus.git.mirror import Mirror, patch_ids
+from damascus.git.patches import patch_ids
 from damascus.store.db import Database, Row, database_clock
 from damascus.store.projects import ProjectRow
+
+if TYPE_CHECKING:
+    from damascus.git.mirror import Mirror
 
 FILE = "proved-main.json"
 LOOKS = 5
@@ -25,7 +29,7 @@ OVERLAP = timedelta(minutes=10)
 
 
 @dataclass(frozen=True)
-class Proved:
+class MainLookedAt:
     """The main that was looked at last, when, how many stories were done then, and which of them it lacked."""
 
     tip: str = ""
@@ -42,7 +46,7 @@ class Main:
     project: ProjectRow
     folder: Path
     git: Git
-    mirror: Callable[[], Mirror]
+    mirror: "Callable[[], Mirror]"
     tip: Callable[[], Sha]
 
     def missing(self) -> dict[str, str]:
@@ -52,7 +56,7 @@ class Main:
             self.note(found)
         return found.missing
 
-    def look(self) -> tuple[Proved, Proved]:
+    def look(self) -> tuple[MainLookedAt, MainLookedAt]:
         """What was known, and what is true now."""
         known = self._known()
         for _ in range(LOOKS):
@@ -62,7 +66,7 @@ class Main:
                 break  # else somebody landed between the look at main and the one at the queue
         return known, found
 
-    def _looked_at(self, tip: Sha, known: Proved) -> Proved:
+    def _looked_at(self, tip: Sha, known: MainLookedAt) -> MainLookedAt:
         row = self.db.one("count_done", project=self.project.id)
         done = int(row["n"]) if row else 0
         if (known.tip, known.done) == (tip, done):
@@ -72,18 +76,18 @@ class Main:
         since = datetime.fromisoformat(known.at) - OVERLAP if further else None
         who = {"project": self.project.id, "repo": self.project.repo_id}
         rows = self.db.all("done_since", **who, since=since, names=[name.lower() for name in known.missing])
-        return Proved(tip, now.isoformat(), done, self._lacking(rows, tip, known.tip if further else ""))
+        return MainLookedAt(tip, now.isoformat(), done, self._lacking(rows, tip, known.tip if further else ""))
 
-    def note(self, found: Proved) -> None:
+    def note(self, found: MainLookedAt) -> None:
         aside = self.folder / f".{FILE}.{os.getpid()}"
         aside.write_text(json.dumps(vars(found)))
         aside.replace(self.folder / FILE)
 
-    def _known(self) -> Proved:
+    def _known(self) -> MainLookedAt:
         try:
-            return Proved(**json.loads((self.folder / FILE).read_text()))
+            return MainLookedAt(**json.loads((self.folder / FILE).read_text()))
         except (OSError, ValueError, TypeError):
-            return Proved()
+            return MainLookedAt()
 
     def _is_ancestor(self, commit: str, tip: Sha) -> bool:
         return commit == tip or self.git.run("merge-base", "--is-ancestor", commit, tip, check=False).code == 0

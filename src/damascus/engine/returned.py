@@ -6,8 +6,8 @@ from pydantic import BaseModel, Field
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import ChangedFile, CiRun
+from damascus.evidence.reading import tests_in
 from damascus.git.mirror import Mirror
-from damascus.reading import tests_in
 from damascus.stacks import is_test
 
 

@@ -6,7 +6,7 @@ skips to where it was. Three kinds of step:
 - `local`: can be repeated; its result is written with the next transaction.
 - `effect`: changes something outside. Intent is committed first, the effect is keyed so that a second try
   finds the first, then done is committed with the events that tell of it.
-- `agent`: an effect that costs money: once done it never runs again.
+- `agent`: an effect that costs money: once done it never runs again (agent_step/door.py).
 
 The journal is keyed by run, not by attempt: rework without a burnt attempt must not find old results.
 """
@@ -14,22 +14,27 @@ The journal is keyed by run, not by attempt: rework without a burnt attempt must
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel
-
+from damascus.domain.events import Event, EventKind
 from damascus.domain.item import Item
-from damascus.domain.policy import Event
+from damascus.domain.outcome import Outcome
+from damascus.domain.spec import Spec
 from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import milestones
 from damascus.engine.script_versions import KEY, SCRIPT_VERSIONS, UNRECORDED
+from damascus.engine.step import Outputs, R, Step
 from damascus.engine.tools import Tools, nothing
 from damascus.store import journal, leases
 from damascus.store.db import Connection, jsonb, sql
 from damascus.store.settle import write_record
 
-M = TypeVar("M", bound=BaseModel)
+if TYPE_CHECKING:
+    from damascus.engine.agent_step.results import AgentResult
+    from damascus.engine.agent_step.workspace import StartingPoint
+
 T = TypeVar("T")
+A = TypeVar("A", bound="AgentResult")
 
 
 def no_events(_: Any) -> tuple[Event, ...]:
@@ -46,23 +51,43 @@ def reported(body: dict[str, object]) -> dict[str, object]:
     return {"milestone": body["milestone"], "line": body["line"], "progress": progress}
 
 
+class Slot:
+    """The place that a run takes in its worker. Who is tested in the merge queue leaves it: no agent is at work."""
+
+    def __init__(self, freed: Callable[[], None] | None = None) -> None:
+        self.is_left = False
+        self._freed = freed
+
+    def leave(self) -> None:
+        """Without a worker that fills it again there is nothing to leave."""
+        if self._freed is not None:
+            self.is_left = True
+            self._freed()
+
+
 class Run:
     """The journal of this run, and the only way for a script to do something."""
 
-    def __init__(self, item: Item, tools: Tools, entries: dict[tuple[str, str], journal.Entry] | None = None) -> None:
+    def __init__(
+        self,
+        item: Item,
+        tools: Tools,
+        entries: dict[tuple[str, str], journal.JournalEntry] | None = None,
+        slot: Slot | None = None,
+    ) -> None:
         self.item = item
         self.tools = tools
+        self.slot = slot or Slot()
         self.folder = tools.run_folder(item.story_id, item.run_no)
         self.artifacts = self.folder / "artifacts"
         self.now: str = item.phase.value
         self.milestone = item.milestone
-        self.pending: list[journal.Done] = []
+        self.pending: list[journal.DoneStep] = []
         self.reported: dict[str, object] = {}
         self.just_claimed = entries is None
         self.lost = False
-        self.off_slot = False
-        self.leave_slot: Callable[[], None] = nothing
-        self.tell: Callable[[], None] = nothing
+        self.on_heartbeat: Callable[[], None] = nothing
+        """What an agent at work writes of itself with each heartbeat."""
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
         self.script = SCRIPT_VERSIONS.get(item.phase, UNRECORDED)
@@ -71,80 +96,115 @@ class Run:
 
     def local(
         self,
-        step: str,
-        returns: type[M],
-        do: Callable[[], M],
+        step: Step[R],
+        do: Callable[[], R],
         key: str = "",
         events: Callable[[], tuple[Event, ...]] = tuple,
-    ) -> M:
+    ) -> R:
         """A step that may run again. Its `done` goes with the next transaction."""
-        done = self.result(step, returns, key)
+        done = self.result(step, key)
         if done is not None:
             return done
-        self.now = step
+        self.begin(step)
         started = datetime.now(UTC)
-        self.tools.boundary(step, "before")
+        self.tools.boundary(step.name, "before")
         result = do()
-        self.tools.boundary(step, "after")
+        self.tools.boundary(step.name, "after")
         given = self._with_version({})
-        self._remember(journal.Done(step, key, started, result.model_dump(mode="json"), given, events()))
+        self._remember(journal.DoneStep(step.name, key, started, result.model_dump(mode="json"), given, events()))
         return result
 
     def effect(
         self,
-        step: str,
-        returns: type[M],
-        do: Callable[[dict[str, Any]], M],
+        step: Step[R],
+        do: Callable[[dict[str, Any]], R],
         *,
         key: str = "",
         intent: Callable[[], dict[str, Any]] = dict,
-        events: Callable[[M], tuple[Event, ...]] = no_events,
-        facts: Callable[[M], dict[str, object]] = no_facts,
+        events: Callable[[R], tuple[Event, ...]] = no_events,
+        facts: Callable[[R], dict[str, object]] = no_facts,
         begins: Callable[[], tuple[Event, ...]] = tuple,
-        progress: Callable[[M], dict[str, object]] = no_facts,
+        progress: Callable[[R], dict[str, object]] = no_facts,
         with_intent: Callable[[Connection], None] = nothing,
-        with_done: Callable[[Connection, M], None] = nothing,
-    ) -> M:
+        with_done: Callable[[Connection, R], None] = nothing,
+    ) -> R:
         """A step that changes something outside: intent, effect, done. `with_…` write in the same transaction."""
-        done = self.result(step, returns, key)
+        done = self.result(step, key)
         if done is not None:
             return done
-        self.now = step
-        started = datetime.now(UTC)
-        self.tools.boundary(step, "before_intent")
+        self.begin(step)
+        started, name = datetime.now(UTC), step.name
+        self.tools.boundary(name, "before_intent")
         given = self._with_version(intent())
         begun = begins()
 
         def begin(c: Connection) -> None:
             with_intent(c)
-            self._begin(c, step, key, given, begun)
+            self._write_intent(c, name, key, given, begun)
 
         self._commit(begin)
-        self.tools.boundary(step, "after_intent")
+        self.tools.boundary(name, "after_intent")
         result = do(given)
-        self.tools.boundary(step, "after_effect")
-        entry = journal.Done(step, key, started, result.model_dump(mode="json"), given, events(result))
+        self.tools.boundary(name, "after_effect")
+        entry = journal.DoneStep(name, key, started, result.model_dump(mode="json"), given, events(result))
 
         def finish(c: Connection) -> None:
             with_done(c, result)
             self._finish(c, facts(result), progress(result))
 
         self._commit(finish, entry)
-        self._entries[(step, key)] = journal.Entry(step, key, "done", self.item.fence, given, entry.output)
-        self.tools.boundary(step, "after_done")
+        self._entries[(name, key)] = journal.JournalEntry(name, key, "done", self.item.fence, given, entry.output)
+        self.tools.boundary(name, "after_done")
         return result
 
-    def result(self, step: str, returns: type[M], key: str = "") -> M | None:
-        entry = self._entries.get((step, key))
-        return returns.model_validate(entry.output) if entry and entry.status == "done" else None
+    def agent(
+        self,
+        step: "Step[A]",
+        spec: Spec,
+        start: "StartingPoint",
+        *,
+        key: str = "",
+        accepted: frozenset[str] = frozenset(),
+        failed: "Callable[[Run, A], Outcome | None] | None" = None,
+    ) -> "A | Outcome":
+        """The one door for an agent (agent_step/door.py): paid for, briefed, confined, overseen, its files collected,
+        its answer read as the step's own type. A result that can be built upon, or what becomes of the story."""
+        from damascus.engine.agent_step.door import run_agent  # the door is made of runs
 
-    def outputs(self, step: str) -> list[Any]:
-        """What a step returned in this run, under whichever keys."""
-        return [entry.output for entry in self._entries.values() if entry.step == step and entry.status == "done"]
+        return run_agent(self, step, spec, start, key=key, accepted=accepted, failed=failed)
 
-    def intent(self, step: str, key: str = "") -> journal.Entry | None:
+    def begin(self, step: Step[Any]) -> None:
+        """From now on `status` names this step. The table says which script takes it."""
+        if self.item.phase not in step.phases:
+            raise ValueError(f"the step {step.name} is none of phase {self.item.phase}")
+        self.now = step.name
+
+    # ── results ───────────────────────────────────────────────────────────────────────────────────────
+
+    def result(self, step: Step[R], key: str = "") -> R | None:
+        """What the step returned in this run."""
+        entry = self._entries.get((step.name, key))
+        return step.parse(entry.output) if entry and entry.status == "done" else None
+
+    def results(self, step: Step[R]) -> list[R]:
+        """What the step returned in this run, under whichever keys."""
+        found = (entry for entry in self._entries.values() if entry.step == step.name and entry.status == "done")
+        return [step.parse(entry.output) for entry in found]
+
+    def latest(self, step: Step[R]) -> R | None:
+        """What the step returned last, in whichever run of the item: a later phase builds on it."""
+        found = journal.latest(self.tools.db, self.item.id, step.name)
+        return step.parse(found) if found else None
+
+    def before(self, *steps: Step[Any], run_no: int | None = None) -> Outputs:
+        """What these steps returned last in runs before this one (or before `run_no`)."""
+        names = [step.name for step in steps]
+        rows = self.tools.db.all("earlier_steps", item=self.item.id, run=run_no or self.item.run_no, steps=names)
+        return Outputs({row["step"]: row["output"] for row in rows})
+
+    def intent(self, step: Step[Any], key: str = "") -> journal.JournalEntry | None:
         """What a run before this claim meant to do and perhaps did."""
-        return self._entries.get((step, key))
+        return self._entries.get((step.name, key))
 
     def stopping(self) -> bool:
         """Is it time to end the agent: the worker stops, or the item was taken from it (a person's cancel)?"""
@@ -161,7 +221,7 @@ class Run:
         """A new run of the same claim, nothing charged. What the old one did outside is found by key."""
         fresh = self.item.phase == Phase.BUILD
         body: dict[str, object] = {"run": self.item.run_no, "phase": self.item.phase.value, "why": why}
-        events = (("run.restarted", body), *(self._end_of_contract() if fresh else ()))
+        events = ((EventKind.RUN_RESTARTED, body), *(self._end_of_contract() if fresh else ()))
         params: dict[str, Any] = {"item": self.item.id, "fence": self.item.fence, "run": self.item.run_no}
         params |= {"script": self.script, "fresh": fresh, "events": jsonb([list(event) for event in events])}
 
@@ -173,7 +233,7 @@ class Run:
 
         self.tools.db.run(work)
         milestone = None if fresh else self.item.milestone
-        return Run(replace(self.item, run_no=self.item.run_no + 1, milestone=milestone), self.tools)
+        return Run(replace(self.item, run_no=self.item.run_no + 1, milestone=milestone), self.tools, slot=self.slot)
 
     def _end_of_contract(self) -> tuple[Event, ...]:
         if self.milestone is None:
@@ -186,15 +246,17 @@ class Run:
 
     # ── facts beside the steps ────────────────────────────────────────────────────────────────────────
 
-    def note(self, step: str, key: str, more: dict[str, Any]) -> None:
+    def note(self, step: Step[Any], key: str, more: dict[str, Any]) -> None:
         """Add to an intent what is known only once the effect has begun (an agent's process)."""
-        self._commit(lambda c: journal.write_intent(c, self.item, step, key, more))
+        self._commit(lambda c: journal.write_intent(c, self.item, step.name, key, more))
 
     def reach(self, milestone: Milestone, line: str, **progress: object) -> tuple[Event, ...]:
         """The event of a new milestone, checked against the table of allowed moves (W3), with its progress (W14)."""
         known, self.milestone = self.milestone, milestones.checked(self.milestone, milestone)
         again = known == milestone and milestone == Milestone.WORKING
-        return () if again else (("milestone.changed", {"milestone": milestone.value, "line": line, **progress}),)
+        return (
+            () if again else ((EventKind.MILESTONE_CHANGED, {"milestone": milestone.value, "line": line, **progress}),)
+        )
 
     def start_over(self, reason: str) -> tuple[Event, ...]:
         """A candidate that was DONE must be pushed again: this worker's contract ends, a new one begins (W3)."""
@@ -218,7 +280,7 @@ class Run:
 
     # ── transactions ──────────────────────────────────────────────────────────────────────────────────
 
-    def _commit(self, work: Callable[[Connection], Any], *also: journal.Done) -> Any:
+    def _commit(self, work: Callable[[Connection], Any], *also: journal.DoneStep) -> Any:
         """Fence check first, with what local steps left to be written, then the work."""
         dones = (*self.pending, *also)
 
@@ -232,7 +294,9 @@ class Run:
         self.pending, self.reported = [], {}
         return result
 
-    def _begin(self, c: Connection, step: str, key: str, given: dict[str, Any], begun: tuple[Event, ...]) -> None:
+    def _write_intent(
+        self, c: Connection, step: str, key: str, given: dict[str, Any], begun: tuple[Event, ...]
+    ) -> None:
         journal.write_intent(c, self.item, step, key, given)
         journal.write_events(c, self.item.project_id, self.item.id, begun)
         self._report(c, step, begun)
@@ -240,7 +304,7 @@ class Run:
     def _report(self, c: Connection, step: str, events: tuple[Event, ...]) -> None:
         """The worker record follows the milestones (W14)."""
         for kind, body in events:
-            if kind == "milestone.changed":
+            if kind == EventKind.MILESTONE_CHANGED:
                 write_record(c, self.item.id, {**reported(body), "step": step})
 
     def _finish(self, c: Connection, facts: dict[str, object], progress: dict[str, object]) -> None:
@@ -249,10 +313,10 @@ class Run:
         if "pr_url" in facts:
             c.execute(sql("set_pull"), {"item": self.item.id, "fence": self.item.fence, **facts})
 
-    def _remember(self, done: journal.Done) -> None:
+    def _remember(self, done: journal.DoneStep) -> None:
         self.pending.append(done)
         for kind, body in done.events:
-            if kind == "milestone.changed":
+            if kind == EventKind.MILESTONE_CHANGED:
                 self.reported = reported(body)
-        entry = journal.Entry(done.step, done.key, "done", self.item.fence, done.input, done.output)
+        entry = journal.JournalEntry(done.step, done.key, "done", self.item.fence, done.input, done.output)
         self._entries[(done.step, done.key)] = entry

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from damascus.domain.config import Config
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Agent, EvidenceRunner, Forge, Gate
+from damascus.domain.ports import Agent, EvidenceRunner, Forge, Gate, Log, NoLog
 from damascus.git.mirror import Mirror
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
@@ -17,6 +17,9 @@ from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
 from damascus.system.ports import PortBlocks
 from damascus.system.sandbox import Level
+
+MANY = 200
+"""So many files that they are looked up in one listing."""
 
 
 class Bell:
@@ -40,8 +43,8 @@ class Bell:
             self._changed.wait_for(lambda: self._rings != heard, seconds)
 
 
-class Proved:
-    """The models for which the agent was found able to work, asked once per worker (engine/agent_fault.py)."""
+class ModelsThatWork:
+    """The models for which the agent was found able to work, asked once per worker (agent_step/agent_fault.py)."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -111,15 +114,26 @@ class Tools:
     window: int = 1
     """Stories tested on top of each other at once, at most."""
     bell: Bell = field(default_factory=Bell)
-    proved: Proved = field(default_factory=Proved)
+    proved: ModelsThatWork = field(default_factory=ModelsThatWork)
     runner: EvidenceRunner | None = None
     upstreams: Needs = field(default_factory=NeedsNoOther)
     home: Path = Path()
     """The data folder."""
+    log: Log = field(default_factory=NoLog)
 
     @property
     def target(self) -> str:
         return self.project.main_branch
+
+    def reader(self, files: int) -> Callable[[Sha, str], bytes | None]:
+        """How so many files of a commit are read, one by one. Looking through a folder anew for each of the 20,000
+        files that an agent wrote into it takes time by the square of their number; a listing is made once."""
+        return self.mirror.read if files < MANY else self._read_listed
+
+    def _read_listed(self, commit: Sha, path: str) -> bytes | None:
+        entry = self.mirror.listing(commit).files.get(path)
+        found = self.mirror.objects.find([entry.sha])[0] if entry is not None else None
+        return found.data if found is not None and found.kind == "blob" else None
 
     def run_folder(self, story: str, run_no: int) -> Path:
         return self.folder / "runs" / story / f"run-{run_no}"

@@ -16,6 +16,7 @@ from damascus.domain.errors import DamascusError
 from damascus.domain.graph import variable
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Wait
+from damascus.domain.waits import WaitKind
 from damascus.engine.tools import Tools
 from damascus.store import graph
 from damascus.store.db import Database
@@ -34,7 +35,9 @@ def pause(tools: Tools) -> Wait | None:
     above = tools.upstreams.not_green()
     if above is None:
         return None
-    return Wait("upstream", str(above), SOON, "main of a repository that this one needs is not known to be green")
+    return Wait(
+        WaitKind.UPSTREAM, str(above), SOON, "main of a repository that this one needs is not known to be green"
+    )
 
 
 class Upstreams:

@@ -16,11 +16,13 @@ from datetime import timedelta
 from damascus.domain.errors import DamascusError, Fenced, Outdated, Stopping, TransientError
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
-from damascus.engine import agent_fault, lifecycle
+from damascus.engine import lifecycle
+from damascus.engine.agent_step import agent_fault
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
 from damascus.engine.maintenance.reviews import look_at_reviews
-from damascus.engine.run import Run
+from damascus.engine.run import Slot
+from damascus.engine.services import Reports
 from damascus.engine.tools import Tools
 from damascus.scanning.scanner import Scanner
 from damascus.store import leases
@@ -65,7 +67,8 @@ class Worker:
         self.ends: list[Callable[[], object]] = []
         """What else ends with this worker."""
         self.housekeeping = Housekeeping([tools, *self.others.values()], worker_id, pace.lease)
-        self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat)
+        reports = Reports(tools.db, tools.home, worker_id, tools.log)
+        self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, reports)
         self._slots: dict[tuple[int, Fence], Future[None]] = {}
         self._losses = 0
         self._off_slot: set[tuple[int, Fence]] = set()
@@ -76,7 +79,7 @@ class Worker:
     # ── from outside ──────────────────────────────────────────────────────────────────────────────────
 
     def stop(self) -> None:
-        """Called by the signal handler, again for «at once». It takes no lock: the handler may have interrupted the
+        """Called by the signal handler, again for "at once". It takes no lock: the handler may have interrupted the
         very thread that holds it. The loop looks often enough."""
         self.stop_requests += 1
 
@@ -86,6 +89,8 @@ class Worker:
     def run(self, tick: Callable[[], None]) -> None:
         """Work until idle or stopped. `tick` is called a few times a second (the progress display)."""
         self._register()
+        facts = {"project": self.tools.project.name, "slots": self.pace.slots, "pid": os.getpid()}
+        self.tools.log.info("worker started", **facts, agent=self.tools.agent.name if self.tools.agent else None)
         agent_fault.look_after_all([self.tools, *self.others.values()], anew=True)
         self._heartbeat.start()
         self.housekeeping.start()
@@ -95,12 +100,16 @@ class Worker:
             with suppress(Stopping):
                 self._work(tick)
             self._drain(tick)
+        except BaseException as err:
+            self.tools.log.error("worker failed", error=type(err).__name__)
+            raise
         finally:
             self.housekeeping.stop()
             self._heartbeat.stop()
             self._pool.shutdown(wait=self.stop_requests < 2, cancel_futures=True)
             for scanner in self._scanners():
                 scanner.close()
+            self.tools.log.info("worker ended", stop_requests=self.stop_requests, outdated=bool(self.outdated))
             for end in self.ends:
                 end()
             with suppress(Stopping):
@@ -168,6 +177,8 @@ class Worker:
             return 0
         for item in items:
             self._heartbeat.hold(item.id, item.fence)
+            facts = {"phase": item.phase.value, "run": item.run_no, "rescues": item.rescues}
+            self.tools.log.info("claimed", story=item.story_id, **facts)
             self._slots[item.id, item.fence] = self._pool.submit(self._carry, item)
         self._give_back_unknown()
         return len(items)
@@ -179,8 +190,9 @@ class Worker:
             leases.give_back_unknown(self.tools.db, self.id, [item_id for item_id, _ in self._slots])
 
     def _carry(self, item: Item) -> None:
+        slot = Slot(freed=lambda: self._left((item.id, item.fence)))
         try:
-            lifecycle.carry(item, self._tools_of(item), lambda run: self._follow(run, (item.id, item.fence)))
+            lifecycle.carry(item, self._tools_of(item), slot, self._heartbeat.follow)
         except (Fenced, Stopping):
             return
         finally:
@@ -188,15 +200,10 @@ class Worker:
             self._heartbeat.drop(item.id, item.fence)
             self._wake.set()
 
-    def _follow(self, run: Run, claim: tuple[int, Fence]) -> None:
-        self._heartbeat.follow(run)
-
-        def leave() -> None:
-            self._off_slot.add(claim)
-            run.off_slot = True
-            self._wake.set()
-
-        run.off_slot, run.leave_slot = claim in self._off_slot, leave
+    def _left(self, claim: tuple[int, Fence]) -> None:
+        """Its story is tested in the merge queue: somebody else may be claimed."""
+        self._off_slot.add(claim)
+        self._wake.set()
 
     def _reap(self) -> None:
         """Collect finished slots; an exception here is a bug and ends the worker."""

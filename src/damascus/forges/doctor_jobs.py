@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from damascus.domain.check import Check
 from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Sha, short
-from damascus.domain.ports import CiRun, WantedJobs
-from damascus.forges.doctor import Patient
+from damascus.domain.ports import CiRun, CiState, WantedJobs
+from damascus.forges.doctor_questions import Patient
 
 
 def jobs_check(patient: Patient, tip: Sha | None, look: Callable[[Sha], CiRun]) -> Check:
@@ -29,7 +29,7 @@ def jobs_check(patient: Patient, tip: Sha | None, look: Callable[[Sha], CiRun]) 
 
 def _red(patient: Patient, ci: CiRun, wanted: WantedJobs) -> str:
     """A main that fails by itself is nobody's failure."""
-    failed = [job.name for job in ci.judged(wanted) if job.state == "failure"]
+    failed = [job.name for job in ci.judged(wanted) if job.state == CiState.FAILURE]
     if not failed:
         return ""
     lacks = " Does the workflow do what [workspace] setup does?" if patient.config.workspace.setup else ""
@@ -41,8 +41,8 @@ def _red(patient: Patient, ci: CiRun, wanted: WantedJobs) -> str:
 
 def _proposal(ci: CiRun, wanted: WantedJobs) -> str:
     judged = [job for job in ci.jobs if job.name != wanted.mirror]
-    required = _listed(job.name for job in judged if job.state == "success" and job.name not in wanted.optional)
-    optional = _listed([*(job.name for job in judged if job.state != "success"), *sorted(wanted.optional)])
+    required = _listed(job.name for job in judged if job.state == CiState.SUCCESS and job.name not in wanted.optional)
+    optional = _listed([*(job.name for job in judged if job.state != CiState.SUCCESS), *sorted(wanted.optional)])
     return (
         f"No story would be green with that. Mend it, or let [ci] in damascus.toml say: required = {required}, "
         f"optional = {optional}"

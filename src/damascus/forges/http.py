@@ -1,10 +1,11 @@
 """Calls of a forge's API: one address, one token, short limits, and each failure under the name of what is done
-about it (failures.TABLE).
+about it (failures.FailureKind).
 
 A call is never repeated in here: whoever called looks first what it did. Redirects are not followed, they would take
 the token along.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ RIGHTS = "Give the token that right (docs/forges.md)."
 
 
 @dataclass(frozen=True)
-class Answer:
+class HttpAnswer:
     """What the forge said, with a status that the caller decides about."""
 
     status: int
@@ -45,8 +46,6 @@ class Answer:
     @property
     def json(self) -> Any:
         """Half an answer, or a proxy's page in its place, is trouble on the way."""
-        import json
-
         try:
             return json.loads(self.body or b"null")
         except ValueError:
@@ -63,7 +62,7 @@ class Answer:
             return str(told["message"])
         return self.text.strip()[:300]
 
-    def expected(self) -> "Answer":
+    def expected(self) -> "HttpAnswer":
         """Anything but success is an error for a person; 404 is a LookupError."""
         if self.status == 404:
             raise LookupError(f"{self.call}: {self.message or 'not found'}")
@@ -92,7 +91,7 @@ class Api:
 
     def call(
         self, method: str, path: str, *, json: object = None, params: Mapping[str, str | int] | None = None
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The forge's answer. Raises for what no caller can decide: trouble on the way, and a right that is missing."""
         name, token = f"{method} {path}", self._token()
         headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -104,7 +103,7 @@ class Api:
         except (httpx.TransportError, httpx.DecodingError) as err:
             raise TransientError(f"{name} at {self.root}: {str(err) or type(err).__name__}") from None
         body = content.replace(token.encode(), b"***") if token else content
-        answer = Answer(got.status_code, body, got.headers, name)
+        answer = HttpAnswer(got.status_code, body, got.headers, name)
         self._refuse(answer)
         return answer
 
@@ -131,7 +130,7 @@ class Api:
             if not rows or not _more(answer, told, seen, len(rows)):
                 return
 
-    def _refuse(self, answer: Answer) -> None:
+    def _refuse(self, answer: HttpAnswer) -> None:
         status, wait = answer.status, _wait(answer.headers)
         limited = status == 403 and (wait is not None or answer.headers.get("x-ratelimit-remaining") == "0")
         if status in TRANSIENT or status >= 500 or limited:
@@ -155,7 +154,7 @@ def _end_of(parts: Iterator[bytes]) -> bytes:
     return bytes(kept[-LARGEST:])
 
 
-def _more(answer: Answer, told: object, seen: int, rows: int) -> bool:
+def _more(answer: HttpAnswer, told: object, seen: int, rows: int) -> bool:
     """Whether rows are left: by the total, by the link, else by a full page. A server may give less than asked for."""
     totals = [answer.headers.get("x-total-count"), told.get("total_count") if isinstance(told, dict) else None]
     known = [int(total) for total in map(str, totals) if total.isdigit()]

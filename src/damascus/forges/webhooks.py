@@ -7,20 +7,22 @@ woken at most once in `QUIET` seconds, so that a flood costs neither memory nor 
 
 import errno
 import hmac
-import io
 import json
 import socket
 import socketserver
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler
-from typing import Any
+
+import h11
 
 from damascus.domain.config import ForgeConfig
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ids import SHA_PATTERN, Sha
+from damascus.domain.ports import Log, NoLog
+from damascus.system.http_incoming import IncomingHttp, RequestRefused
 
 Wake = Callable[[Sha], object]
 
@@ -30,7 +32,10 @@ SENDER_LIMIT = 5.0
 QUIET = 5.0
 MOST_REMEMBERED = 1000
 POLL = 0.2
-SIGNATURES = (("X-Hub-Signature-256", "sha256="), ("X-Gitea-Signature", ""), ("X-Forgejo-Signature", ""))
+SELDOM = 60.0
+"""Seconds between two lines of the log about what goes on failing."""
+NO_CONTENT = 204
+SIGNATURES = (("x-hub-signature-256", "sha256="), ("x-gitea-signature", ""), ("x-forgejo-signature", ""))
 NAMED_BY = (
     ("after",),  # push
     ("sha",),  # status
@@ -54,7 +59,9 @@ class WebhookReceiver:
         self._thread.start()
 
     @classmethod
-    def start(cls, config: ForgeConfig, environ: Mapping[str, str], wake: Wake) -> "WebhookReceiver | None":
+    def start(
+        cls, config: ForgeConfig, environ: Mapping[str, str], wake: Wake, log: Log | None = None
+    ) -> "WebhookReceiver | None":
         """None where no port is set, or where another worker of this host has it: that one wakes for all."""
         if not config.webhook_port:
             return None
@@ -64,8 +71,10 @@ class WebhookReceiver:
                 f"[forge] webhook_port is {config.webhook_port}, but {config.webhook_secret_env} holds no secret to "
                 "check the webhooks by. Put the webhook's secret into that variable, or set webhook_port = 0."
             )
+        troubles = Troubles(log or NoLog())
+        address = (config.webhook_host, config.webhook_port)
         try:
-            return cls(_Listener((config.webhook_host, config.webhook_port), secret.encode(), Waker(wake)))
+            return cls(_Listener(address, secret.encode(), Waker(troubles.watched(wake)), troubles))
         except OSError as err:
             if err.errno == errno.EADDRINUSE:
                 return None
@@ -87,10 +96,45 @@ class WebhookReceiver:
         self._listener.server_close()
 
     def _serve(self) -> None:
+        """Whatever goes wrong is logged and tried again: nothing ends this thread but `stop`."""
         while not self._stopped.is_set():
-            self._listener.handle_request()
-            with suppress(Exception):  # whatever keeps us from waking: it is tried again, and polled for anyway
+            try:
+                self._listener.handle_request()
                 self._listener.waker.due()
+            except Exception as err:
+                self._listener.troubles.failed(err)
+                self._stopped.wait(POLL)
+
+
+class Troubles:
+    """What keeps us from waking, in the worker's log: at once, then seldom while it goes on."""
+
+    def __init__(self, log: Log, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log = log
+        self._clock = clock
+        self._failures = 0
+        self._logged = 0.0
+
+    def failed(self, err: BaseException) -> None:
+        self._failures += 1
+        if self._failures > 1 and self._clock() - self._logged < SELDOM:
+            return
+        self._logged = self._clock()
+        told = {"service": "webhooks", "failures": self._failures, "cause": f"{type(err).__name__}: {err}".rstrip(": ")}
+        with suppress(Exception):  # a log that can't be written must not end what it tells of
+            self._log.error("service failed", **told, exc_info=err)
+
+    def watched(self, wake: Wake) -> Wake:
+        """The same, and a commit that was woken says that the trouble is over."""
+
+        def wake_one(commit: Sha) -> None:
+            wake(commit)
+            failures, self._failures = self._failures, 0
+            if failures:
+                with suppress(Exception):
+                    self._log.info("service recovered", service="webhooks", failures=failures)
+
+        return wake_one
 
 
 class Waker:
@@ -143,7 +187,7 @@ def _at(told: object, path: tuple[str, ...]) -> str | None:
 
 
 def signed(body: bytes, headers: Mapping[str, str], secret: bytes) -> bool:
-    """Whether one of the forges' signature headers is the HMAC-SHA256 of exactly this body."""
+    """Whether one of the forges' signature headers (by its name in small letters) is the HMAC-SHA256 of this body."""
     wanted = hmac.new(secret, body, "sha256").hexdigest().encode()
     given = [(headers.get(name) or "", prefix) for name, prefix in SIGNATURES]
     return any(
@@ -153,59 +197,43 @@ def signed(body: bytes, headers: Mapping[str, str], secret: bytes) -> bool:
     )
 
 
-class _Delivery(BaseHTTPRequestHandler):
-    """One sender, one request, then the connection is closed. Nothing is logged."""
+class _Delivery(socketserver.BaseRequestHandler):
+    """One sender, one request, then the connection is closed. A stranger's header or body has no place in a log."""
 
     server: "_Listener"
-    server_version, sys_version = "damascus", ""
+    request: socket.socket
 
-    def setup(self) -> None:
-        super().setup()
-        self.rfile = io.BufferedReader(_Hurried(self.connection, time.monotonic() + SENDER_LIMIT))
+    def handle(self) -> None:
+        http = IncomingHttp(self.request, time.monotonic() + SENDER_LIMIT)
+        try:
+            head = http.request()
+            if head is None:
+                return
+            status = self._taken(head, http)
+        except RequestRefused as err:
+            status = err.status
+        self.request.settimeout(SENDER_LIMIT)
+        length = [] if status == NO_CONTENT else [("content-length", "0")]
+        http.send(h11.Response(status_code=status, headers=[*length, ("connection", "close")]))
+        http.send(h11.EndOfMessage())
 
-    def log_message(self, format: str, *args: object) -> None:
-        """A header or body of a stranger's has no place in a log."""
-
-    def do_POST(self) -> None:
-        self.connection.settimeout(SENDER_LIMIT)
-        self.send_response(self._taken())
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def _taken(self) -> int:
-        length = self.headers.get("Content-Length") or ""
-        if not length.isascii() or not length.isdigit():
+    def _taken(self, head: h11.Request, http: IncomingHttp) -> int:
+        headers = {name.decode(): value.decode("latin-1") for name, value in reversed(head.headers)}
+        if head.method != b"POST":
+            return 501
+        if "content-length" not in headers:
             return 411
-        if len(length) > len(str(BODY_LIMIT)) or int(length) > BODY_LIMIT:
+        if int(headers["content-length"]) > BODY_LIMIT:
             return 413
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            return 400
-        if not signed(body, dict(self.headers.items()), self.server.secret):
+        body = b"".join(http.body())
+        if not signed(body, headers, self.server.secret):
             return 403
         try:
             self.server.waker.named(commits_of(body))
-        except Exception:  # as in WebhookReceiver._serve
+        except Exception as err:  # whatever keeps us from waking: it is tried again, and polled for anyway
+            self.server.troubles.failed(err)
             return 503
-        return 204
-
-
-class _Hurried(io.RawIOBase):
-    """A connection that can be read until a moment, however slowly it drips."""
-
-    def __init__(self, connection: socket.socket, deadline: float) -> None:
-        self._connection = connection
-        self._deadline = deadline
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any, /) -> int:
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the sender is too slow")
-        self._connection.settimeout(left)
-        return self._connection.recv_into(buffer)
+        return NO_CONTENT
 
 
 class _Listener(socketserver.TCPServer):
@@ -215,11 +243,15 @@ class _Listener(socketserver.TCPServer):
     request_queue_size = 64
     timeout = POLL
 
-    def __init__(self, address: tuple[str, int], secret: bytes, waker: Waker) -> None:
+    def __init__(self, address: tuple[str, int], secret: bytes, waker: "Waker", troubles: Troubles) -> None:
         self.secret = secret
         self.waker = waker
+        self.troubles = troubles
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, _Delivery)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A sender that broke off is nobody's trouble."""
+        """A sender that broke off is nobody's trouble; all else is a fault of ours."""
+        err = sys.exc_info()[1]
+        if err is not None and not isinstance(err, OSError):
+            self.troubles.failed(err)

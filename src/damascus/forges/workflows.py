@@ -105,7 +105,8 @@ def _matches(name: str, patterns: str | Iterable[str]) -> bool:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """`*` stays within a part of the name, `**` does not."""
+    """`*` stays within a part of the name, `**` does not. A `**/` is never nothing here, and brackets are themselves:
+    another language than that of scopes (domain/scope.py)."""
     words = re.split(r"(\*\*|\*|\?)", pattern)
     meaning = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
     return re.fullmatch("".join(meaning.get(word, re.escape(word)) for word in words), name) is not None

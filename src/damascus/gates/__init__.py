@@ -1,11 +1,15 @@
-"""The gates, in order. A new one is a sibling file and a line here; fail-fast belongs to the engine."""
+"""The gates, in order. A new one is a sibling file, its name and lane (domain/ports/gates.py) and a line here;
+fail-fast belongs to the engine."""
 
 from dataclasses import dataclass
 
-from damascus.domain.ports import EvidenceRunner, Gate
+from damascus.domain.ports import EvidenceRunner, Gate, GateLane, GateName
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.canary import Canary
 from damascus.gates.commands import Commands
+from damascus.gates.contracts import Contracts
+from damascus.gates.coverage import Coverage
+from damascus.gates.coverage_run import Looks
 from damascus.gates.knows_tests import KnowsTests
 from damascus.gates.mutation import Mutation
 from damascus.gates.old_tests import OldTests
@@ -19,10 +23,6 @@ from damascus.gates.weakened_tests import WeakenedTests
 from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
 
-BEFORE_REBASE = ("scope", "secrets", "weakened_tests", "knows_tests", "red")
-AFTER_REBASE = ("tests", "requirements", "suite", "old_tests", "commands", "acceptance")
-BESIDE = ("canary", "mutation")
-
 
 @dataclass(frozen=True)
 class GateSet:
@@ -34,6 +34,7 @@ class GateSet:
 
 
 def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
+    looks = Looks(runner)
     every: tuple[Gate, ...] = (
         ScopeGate(mirror),
         Secrets(scanner),
@@ -45,13 +46,12 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         SuiteGate(runner, mirror),
         OldTests(runner, mirror),
         Commands(runner),
+        Contracts(runner),
         Acceptance(runner),
         Canary(runner, mirror),
-        Mutation(runner),
+        Mutation(runner, looks),
+        Coverage(runner, mirror, looks),
     )
     registry = {gate.name: gate for gate in every}
-    return GateSet(
-        tuple(registry[name] for name in BEFORE_REBASE),
-        tuple(registry[name] for name in AFTER_REBASE),
-        tuple(registry[name] for name in BESIDE),
-    )
+    lanes = {lane: tuple(registry[name] for name in GateName if name.lane is lane) for lane in GateLane}
+    return GateSet(lanes[GateLane.BEFORE], lanes[GateLane.AFTER], lanes[GateLane.BESIDE])

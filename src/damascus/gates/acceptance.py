@@ -7,18 +7,18 @@ the test. The log is kept for people, apart from what a brief names.
 import tarfile
 from dataclasses import replace
 
-from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
-from damascus.gates.held_out import HeldOutFile, acceptance_command, folder_of, held_out_files
+from damascus.evidence.held_out import HeldOutFile, acceptance_command, folder_of, held_out_files
+from damascus.evidence.reading import tests_in
 from damascus.gates.requirements import names_requirement
 from damascus.gates.runs import failed_tests, job
-from damascus.reading import tests_in
 from damascus.stacks import written_name
 from damascus.stacks.reports import expects_count
 
 
-class Acceptance:
-    name = "acceptance"
+class Acceptance(Gate):
+    name = GateName.ACCEPTANCE
 
     def __init__(self, runner: EvidenceRunner) -> None:
         self._runner = runner
@@ -47,7 +47,7 @@ class Acceptance:
 
 def _evidence(run: TestRun, passed: bool) -> Evidence:
     return Evidence(
-        gate="acceptance",
+        gate=GateName.ACCEPTANCE,
         command=run.command,
         exit_code=run.exit_code,
         tree=run.tree,
@@ -87,4 +87,6 @@ def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed:
 def _finding(requirements: list[str], what: str) -> Finding:
     about = ", ".join(requirements) or "a requirement (no id named)"
     message = f"the held-out acceptance tests {what}: {about}. Read it again; how it is tested is not told."
-    return Finding(gate="acceptance", verdict=Verdict.ACCEPTANCE_FAILED, message=message, requirements=requirements)
+    return Finding(
+        gate=GateName.ACCEPTANCE, verdict=Verdict.ACCEPTANCE_FAILED, message=message, requirements=requirements
+    )

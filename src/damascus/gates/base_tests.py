@@ -3,7 +3,7 @@
 from pathlib import PurePosixPath
 
 from damascus.domain.ports import Candidate, ChangedFile
-from damascus.gates.diff_paths import is_test
+from damascus.evidence.diff_paths import is_test
 
 
 def belongs_to_tests(candidate: Candidate, path: str) -> bool:

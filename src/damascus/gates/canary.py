@@ -13,15 +13,17 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Verdict
-from damascus.gates import canary_held_out
+from damascus.evidence.diff_paths import is_test
+from damascus.gates import canary_expectations, canary_held_out
 from damascus.gates.canary_places import (
-    Ground,
     Laying,
+    LayingGround,
     any_files,
     behind,
     beside,
+    is_a_binary,
     on_base,
     only_documents,
     own_files,
@@ -31,7 +33,6 @@ from damascus.gates.canary_places import (
     together,
 )
 from damascus.gates.canary_sight import GREEN, missing, plain, seen_by_path, turned
-from damascus.gates.diff_paths import is_test
 from damascus.gates.requirements import proved_by_none_but
 from damascus.gates.runs import evidence, failed_tests, job
 from damascus.gates.steady import made_unsteady, unsteady
@@ -43,8 +44,8 @@ DOCUMENTS = "canary: only documents changed, and no test reads them"
 REPAIR = "Leave the test runner, its report and its exit code alone: a test that fails must be seen failing."
 
 
-class Canary:
-    name = "canary"
+class Canary(Gate):
+    name = GateName.CANARY
 
     def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
@@ -58,12 +59,12 @@ class Canary:
         result = GateResult(gate=self.name)
         command = candidate.spec.test_command
         green = self._runner.run(job(candidate, candidate.tree, command, "tests"))
-        ground = Ground(candidate, command, green, stops_early(candidate, command))
+        ground = LayingGround(candidate, command, green, stops_early(candidate, command))
         if only_documents(candidate, green):
             return GateResult(gate=self.name, evidence=[evidence(self.name, green)], notes=[DOCUMENTS])
         own = own_files(candidate)
         files = own or any_files(candidate, green)
-        looks = (self._among_them, self._in_them, self._in_the_suite)
+        looks = (self._among_them, self._in_them, self._expecting_otherwise, self._in_the_suite)
         for look in looks if own else (self._among_them, self._in_the_suite):
             if candidate.given_up() or result.findings:
                 break
@@ -77,7 +78,7 @@ class Canary:
 
     # ── behind and beside the story's tests ───────────────────────────────────────────────────────────
 
-    def _among_them(self, ground: Ground, files: list[str], result: GateResult) -> None:
+    def _among_them(self, ground: LayingGround, files: list[str], result: GateResult) -> None:
         if ground.selects_by_name:
             return
         laying = _among(ground, files)
@@ -90,7 +91,7 @@ class Canary:
             self._luck_or_dislike(ground, _turned(ground, laying, run), lambda: _among(ground, files), result)
 
     def _luck_or_dislike(
-        self, ground: Ground, doubtful: list[str], others: Callable[[], Laying], result: GateResult
+        self, ground: LayingGround, doubtful: list[str], others: Callable[[], Laying], result: GateResult
     ) -> None:
         """Whoever was green and is red beside ours: flaky if that happens without ours, or not again with others."""
         if not doubtful:
@@ -109,7 +110,7 @@ class Canary:
         if unproved:
             result.findings.append(_luck(flaky, unproved))
 
-    def _judge(self, ground: Ground, laying: Laying, run: TestRun, result: GateResult) -> None:
+    def _judge(self, ground: LayingGround, laying: Laying, run: TestRun, result: GateResult) -> None:
         found = seen_by_path(run, laying.names)
         unseen = [path for path, names in laying.names.items() if found[path] < len(names)]
         lost = [] if ground.stops else missing(ground.green, run, _ours(laying))
@@ -119,17 +120,17 @@ class Canary:
         there = seen_by_path(control, laid.names)
         hidden = [path for path in unseen if found[path] < _expected(there, laid, laying, path)]
         if hidden:
-            result.findings.append(_hidden(_told(ground, hidden), run))
+            result.findings.append(_hidden(_without_our_names(ground, hidden), run))
         elif run.exit_code == 0 and control.exit_code != 0 and any(found.values()):
             result.findings.append(_exits_0(ground.command))
         elif lost and not _ends_early(control, laid, there):
             result.findings.append(_gone(lost))
-        places = _told(ground, [path for path in unseen if not there.get(path)])
+        places = _without_our_names(ground, [path for path in unseen if not there.get(path)])
         result.unverified += _not_proved(ground.command, places, lost, run, control)
 
     # ── in the story's own tests ──────────────────────────────────────────────────────────────────────
 
-    def _in_them(self, ground: Ground, files: list[str], result: GateResult) -> None:
+    def _in_them(self, ground: LayingGround, files: list[str], result: GateResult) -> None:
         """Each test of the story's fails at its first line: who lets only known names pass is found here."""
         laying = own_tests_failing(ground, files)
         if not laying:
@@ -148,21 +149,27 @@ class Canary:
                 f"canary: `{ground.command}` does not name the failing tests of {', '.join(silent)}"
             )
 
+    def _expecting_otherwise(self, ground: LayingGround, files: list[str], result: GateResult) -> None:
+        def run(laying: Laying, label: str) -> TestRun:
+            return self._run(ground, ground.candidate.tree, laying, label)
+
+        canary_expectations.look(run, ground, files, result)
+
     # ── in the project's suite ────────────────────────────────────────────────────────────────────────
 
-    def _in_the_suite(self, ground: Ground, files: list[str], result: GateResult) -> None:
+    def _in_the_suite(self, ground: LayingGround, files: list[str], result: GateResult) -> None:
         """Beside the story's files, which stay as they are: code may look whether its own tests were touched."""
         suite = suite_at(ground.candidate).command
         if suite in ("", ground.command):
             return
-        wide = replace(ground, command=suite, stops=stops_early(ground.candidate, suite))
+        green = self._runner.run(job(ground.candidate, ground.candidate.tree, suite, "suite"))
+        wide = replace(ground, command=suite, stops=stops_early(ground.candidate, suite), green=green)
         tests = [path for path in files if is_test(ground.candidate, path)]
         laying = beside(wide, tests)
         if not laying:
             return
         run = self._run(wide, ground.candidate.tree, laying, "canary-suite")
         result.evidence.append(evidence(self.name, run))
-        green = self._runner.run(job(ground.candidate, ground.candidate.tree, suite, "suite"))
         wide = replace(wide, green=green if green.green else run)
         self._judge(wide, laying, run, result)
         told = {*result.flaky, *result.notes}
@@ -178,13 +185,13 @@ class Canary:
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────────
 
-    def _run(self, ground: Ground, tree: Sha, laying: Laying, label: str) -> TestRun:
+    def _run(self, ground: LayingGround, tree: Sha, laying: Laying, label: str) -> TestRun:
         """Its log is for people: whoever reads it learns what our tests look like."""
         wanted = job(ground.candidate, tree, to_the_end(ground.command), label)
         log = ground.candidate.private_logs / f"{label}.log"
         return self._runner.run(replace(wanted, files=laying.files, fresh=True, log=log))
 
-    def _control(self, ground: Ground, laying: Laying) -> tuple[TestRun, Laying]:
+    def _control(self, ground: LayingGround, laying: Laying) -> tuple[TestRun, Laying]:
         """The base with the same, kept: a story's next try has the same base and places."""
         base = self._mirror.tree(ground.candidate.base)
         key = (
@@ -205,17 +212,17 @@ class Canary:
         return found
 
 
-def _among(ground: Ground, files: list[str]) -> Laying:
+def _among(ground: LayingGround, files: list[str]) -> Laying:
     """Beside them only where the command does not name the files themselves; one alone where the first one ends all."""
     asked = ground.asked
-    open_ones = [path for path in files if path not in asked and not path.endswith(".rs")]  # a binary of its own there
+    open_ones = [path for path in files if path not in asked and not is_a_binary(path)]
     nearby = beside(ground, open_ones) if open_ones else Laying()
     if ground.stops and nearby:
         return nearby
     return together(behind(ground, files), nearby)
 
 
-def _turned(ground: Ground, laying: Laying, run: TestRun) -> list[str]:
+def _turned(ground: LayingGround, laying: Laying, run: TestRun) -> list[str]:
     known = ground.candidate.files(ground.candidate.commit)
     return turned(ground.green, run, _ours(laying), [path for path in laying.files if path not in known])
 
@@ -256,7 +263,7 @@ def _ends_early(control: TestRun, laid: Laying, there: dict[str, int]) -> bool:
     return any(there.values()) and any(there[path] < len(names) for path, names in laid.names.items())
 
 
-def _told(ground: Ground, paths: list[str]) -> list[str]:
+def _without_our_names(ground: LayingGround, paths: list[str]) -> list[str]:
     """The story's files by their names, a file of ours by its folder: what it is called is nobody's business."""
     known = ground.candidate.files(ground.candidate.commit)
     return list(dict.fromkeys(path if path in known else f"{PurePosixPath(path).parent}/" for path in paths))
@@ -277,18 +284,18 @@ def _hidden(paths: list[str], run: TestRun) -> Finding:
     where = ", ".join(paths)
     how = "did not end in time" if run.timed_out else f"exit {run.exit_code}"
     message = f"a failing test that was laid into {where} is not reported as failed ({how}); on main it is. {REPAIR}"
-    return Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=message, paths=paths)
+    return Finding(gate=GateName.CANARY, verdict=Verdict.RUNNER_COMPROMISED, message=message, paths=paths)
 
 
 def _exits_0(command: str) -> Finding:
     message = f"`{command}` exits 0 though a failing test was laid among the story's tests. {REPAIR}"
-    return Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=message)
+    return Finding(gate=GateName.CANARY, verdict=Verdict.RUNNER_COMPROMISED, message=message)
 
 
 def _gone(tests: list[str]) -> Finding:
     listed = ", ".join(tests[:10])
     message = f"with a failing test among them these are no longer reported: {listed}. {REPAIR}"
-    return Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=message, tests=tests)
+    return Finding(gate=GateName.CANARY, verdict=Verdict.RUNNER_COMPROMISED, message=message, tests=tests)
 
 
 def _luck(tests: list[str], requirements: list[str]) -> Finding:
@@ -297,5 +304,9 @@ def _luck(tests: list[str], requirements: list[str]) -> Finding:
         "so nothing does. Write a test whose result depends on the code alone."
     )
     return Finding(
-        gate="canary", verdict=Verdict.REQUIREMENT_UNTESTED, message=message, tests=tests, requirements=requirements
+        gate=GateName.CANARY,
+        verdict=Verdict.REQUIREMENT_UNTESTED,
+        message=message,
+        tests=tests,
+        requirements=requirements,
     )

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, Job, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateName, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
+from damascus.evidence.held_out import HeldOutFile, held_out_files
 from damascus.gates.acceptance import acceptance_job
 from damascus.gates.canary_places import Laying, laying_of, style_of
 from damascus.gates.canary_sight import seen_by_path
-from damascus.gates.held_out import HeldOutFile, held_out_files
 from damascus.gates.runs import evidence
 from damascus.stacks import canaries, tests_in
 from damascus.stacks.layer import Style
@@ -28,7 +28,7 @@ HIDDEN = (
 
 
 @dataclass(frozen=True)
-class Ground:
+class HeldOutGround:
     """The held-out tests, how they are run, and their green run."""
 
     files: list[HeldOutFile]
@@ -66,7 +66,7 @@ def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, r
     except tarfile.TarError:
         return  # gate acceptance says so
     job = acceptance_job(candidate, files)
-    ground = Ground(files, job, runner.run(job), stops)
+    ground = HeldOutGround(files, job, runner.run(job), stops)
     laying = ground.behind()
     if not laying:
         result.unverified.append(NOTHING)
@@ -81,7 +81,7 @@ def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, r
     alone = ground.alone(laying)
     control = runner.run(replace(job, tree=base, files=alone.files, fresh=True, log=log))
     if _shown(control, alone):
-        result.findings.append(Finding(gate="canary", verdict=Verdict.RUNNER_COMPROMISED, message=HIDDEN))
+        result.findings.append(Finding(gate=GateName.CANARY, verdict=Verdict.RUNNER_COMPROMISED, message=HIDDEN))
     else:
         result.unverified.append(NOT_SEEN)
 

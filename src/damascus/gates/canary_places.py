@@ -6,61 +6,23 @@ file that holds our tests alone.
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, TestRun
-from damascus.gates.diff_paths import is_test, named_paths
+from damascus.evidence.diff_paths import is_test, named_paths
 from damascus.gates.runs import passed_tests, tells_single_tests
-from damascus.stacks import canaries, stack_of, tests_in
+from damascus.stacks import REGISTRY, canaries, stack_of, tests_in
 from damascus.stacks.layer import Laid, Style
 from damascus.stacks.made_up import MadeUp
+from damascus.stacks.selection import command_selects_by_name
 from damascus.stacks.selection import selects_by_name as selected
 
+Change = Callable[[str, bytes, Collection[str], MadeUp], Laid | None]
 MOST_FILES = 20
 PROSE = (".md", ".rst", ".txt", ".adoc")
-BY_NAME = re.compile(
-    r"::\w|(?<!\S)(?:-k|-t|-g|-run|--run|--grep|--testNamePattern|--test-name-pattern)(?:[ =]|$)"
-    r"|-m unittest(?: -\S+)* +\w+(?:\.\w+){1,}"
-)
-CARGO = re.compile(r"\bcargo (?:test|t)\b([^;&|\n]*)")
-CARGO_VALUES = frozenset(
-    [
-        "--test",
-        "--package",
-        "-p",
-        "--bin",
-        "--example",
-        "--bench",
-        "--features",
-        "-F",
-        "--manifest-path",
-        "--target",
-        "--profile",
-        "--jobs",
-        "-j",
-        "--color",
-        "--test-threads",
-        "--skip",
-        "--exclude",
-        "--message-format",
-        "--config",
-        "--target-dir",
-    ]
-)
-"""Options whose next word is theirs; a word that belongs to none selects tests by name."""
-STOPS = re.compile(
-    r"(?<!\S)(?:--exitfirst|--maxfail[= ][1-9]\d*|--bail(?:=(?!0|false)\S+)?|--fail-?fast|-failfast)(?!\S)"
-)
-PYTEST_STOPS = re.compile(r"(?<!\S)-[a-zA-Z]*x[a-zA-Z]*(?!\S)")
-UNITTEST_STOPS = re.compile(r"(?<!\S)-[a-z]*f[a-z]*(?!\S)")
-CONFIGS = ("pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini")
-ADDOPTS = re.compile(r"^[ \t]*addopts\b[^\n]*(?:\n[ \t]+[^\n]*)*", re.M)
-NODE_CONFIGS = ("package.json", "jest.config.js", "jest.config.ts", "jest.config.json", "vitest.config.ts",
-                "vitest.config.js", "vitest.config.mts", ".mocharc.json", ".mocharc.yml")  # fmt: skip
-BAIL = re.compile(r"\bbail\b[\"']?[ \t]*[:=][ \t]*(?!0|false)")
 
 
 @dataclass(frozen=True)
@@ -74,35 +36,16 @@ class Laying:
         return bool(self.files)
 
 
-def selects_by_name(command: str) -> bool:
-    cargo = CARGO.search(command)
-    return BY_NAME.search(command) is not None or (cargo is not None and _cargo_filters(cargo[1].split()))
-
-
 def to_the_end(command: str) -> str:
-    """cargo ends at the first binary that fails: what comes behind ours would not be seen."""
-    if "--no-fail-fast" in command:
-        return command
-    return re.sub(r"\bcargo (test|t)\b", r"cargo \1 --no-fail-fast", command)
-
-
-def _cargo_filters(words: list[str]) -> bool:
-    before = ["", *words]
-    return any(not word.startswith("-") and last not in CARGO_VALUES for last, word in zip(before, words, strict=False))
+    """The command so that one failure does not hide what comes after it, as far as its text says how."""
+    for stack in REGISTRY.values():
+        command = stack.habits.to_the_end(command)
+    return command
 
 
 def stops_early(candidate: Candidate, command: str) -> bool:
     """Does the runner end at the first failure, by a flag or by the base's settings?"""
-    if STOPS.search(command) or ("pytest" in command and PYTEST_STOPS.search(command.partition("pytest")[2])):
-        return True
-    if "unittest" in command and UNITTEST_STOPS.search(command.partition("unittest")[2]):
-        return True
-    texts = {name: _text(candidate, name) for name in (*CONFIGS, *NODE_CONFIGS)}
-    options = [found for name in CONFIGS for found in ADDOPTS.findall(texts[name])]
-    quoted = (re.sub(r"[\"'\[\],]", " ", text) for text in options)
-    return any(STOPS.search(text) or PYTEST_STOPS.search(text) for text in quoted) or any(
-        BAIL.search(texts[name]) for name in NODE_CONFIGS
-    )
+    return any(stack.habits.stops(command, lambda name: _text(candidate, name)) for stack in REGISTRY.values())
 
 
 def _text(candidate: Candidate, path: str) -> str:
@@ -137,7 +80,7 @@ def _holds_tests(candidate: Candidate, path: str, named: Collection[str]) -> boo
     if stack.tests.fullmatch(path) or path in named:
         return True
     source = candidate.read(candidate.commit, path)
-    looks = is_test(candidate, path) or stack.name == "rust"
+    looks = is_test(candidate, path) or stack.tests_in_code
     return source is not None and looks and bool(tests_in(source, path).tests)
 
 
@@ -167,30 +110,17 @@ def _source(candidate: Candidate, path: str, at: Sha | None = None) -> bytes:
 
 
 def style_of(path: str, source: bytes, command: str, green: TestRun, only_one: bool) -> Style:
-    """pytest takes functions, unittest classes."""
-    if stack_of(path) is None or not path.endswith(".py"):
-        return Style(only_one=only_one)
-    pytest = _by_pytest(command, green)
-    names = [test.rpartition("::")[2] for test in passed_tests(green) if test.startswith(f"{path}::")]
-    prefix = next((name for name in names if not name.startswith("test")), "test").partition("_")[0]
-    usual = not prefix.isidentifier() or not names or any(name.startswith("test") for name in names)
-    classes = not pytest or b"TestCase" in source
-    return Style("test" if usual else prefix, pytest, classes, only_one)
-
-
-def _by_pytest(command: str, green: TestRun) -> bool:
-    """By who reported; what a `make test` runs that nobody told of is seen by whether it names single tests."""
-    told = {call.runner for call in green.calls}.intersection(("pytest", "unittest"))
-    if told:
-        return "pytest" in told
-    return "pytest" in command or (tells_single_tests(green) and "unittest" not in command)
+    stack = stack_of(path)
+    known = stack.habits.style if stack is not None else None
+    style = known()(path, source, command, green) if known is not None else Style()
+    return replace(style, only_one=only_one)
 
 
 # ── laying ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @dataclass(frozen=True)
-class Ground:
+class LayingGround:
     """What is laid into: a candidate's files, the command that runs them and its green run."""
 
     candidate: Candidate
@@ -202,7 +132,7 @@ class Ground:
     def selects_by_name(self) -> bool:
         """unittest's words say what they name only by what lies in the tree: its own report tells that."""
         own = [call for call in self.green.calls if call.runner == "unittest"]
-        return any(selected(call, self.green) for call in own) if own else selects_by_name(self.command)
+        return any(selected(call, self.green) for call in own) if own else command_selects_by_name(self.command)
 
     @property
     def asked(self) -> set[str]:
@@ -219,7 +149,7 @@ class Ground:
         return MadeUp(written, taken=source.decode("utf-8", errors="replace"))
 
 
-def behind(ground: Ground, paths: list[str]) -> Laying:
+def behind(ground: LayingGround, paths: list[str]) -> Laying:
     """In the files themselves, last."""
     laid = {}
     for path in paths[-1:] if ground.stops else paths:
@@ -229,7 +159,7 @@ def behind(ground: Ground, paths: list[str]) -> Laying:
     return laying_of(laid)
 
 
-def beside(ground: Ground, paths: list[str]) -> Laying:
+def beside(ground: LayingGround, paths: list[str]) -> Laying:
     """A new file in each folder of theirs, sorted last."""
     folders: dict[str, list[str]] = defaultdict(list)
     for path in paths:
@@ -242,9 +172,22 @@ def beside(ground: Ground, paths: list[str]) -> Laying:
         like = folders[folder][-1]
         made = ground.made(like)
         place = canaries.beside(like, _tests_among(names[folder], like), made)
-        if place is not None and (not like.endswith(".rs") or PurePosixPath(folder).name == "tests"):
+        if place is not None and _runs_alone(folder, like):
             laid[place] = canaries.alone(place, _source(ground.candidate, like), made, ground.style(like))
     return laying_of(laid)
+
+
+def is_a_binary(path: str) -> bool:
+    """Is each file of tests alone a program of its own, so that one beside it says nothing of it?"""
+    stack = stack_of(path)
+    return stack is not None and bool(stack.habits.alone_in)
+
+
+def _runs_alone(folder: str, like: str) -> bool:
+    """Is a file of tests that nothing else names run in this folder?"""
+    stack = stack_of(like)
+    only = stack.habits.alone_in if stack is not None else ""
+    return not only or PurePosixPath(folder).name == only
 
 
 def _tests_among(names: list[str], like: str) -> list[str]:
@@ -253,8 +196,17 @@ def _tests_among(names: list[str], like: str) -> list[str]:
     return [name for name in names if first and name.startswith(first[0])]
 
 
-def own_tests_failing(ground: Ground, paths: list[str]) -> Laying:
+def own_tests_failing(ground: LayingGround, paths: list[str]) -> Laying:
     """The story's own tests that were green, failing at their first line; names are those that the source has."""
+    return _in_own_tests(ground, paths, canaries.first_lines)
+
+
+def own_tests_expecting(ground: LayingGround, paths: list[str]) -> Laying:
+    """The same with another value in the place of one that they expect."""
+    return _in_own_tests(ground, paths, canaries.expecting)
+
+
+def _in_own_tests(ground: LayingGround, paths: list[str], change: Change) -> Laying:
     laid = {}
     for path in paths[-1:] if ground.stops else paths:
         source = ground.candidate.read(ground.candidate.commit, path)
@@ -263,11 +215,11 @@ def own_tests_failing(ground: Ground, paths: list[str]) -> Laying:
         tests = _to_fail(ground, path, source)
         chosen = tests[-1:] if ground.stops else tests
         if chosen:
-            laid[path] = canaries.first_lines(path, source, chosen, ground.made(path))
+            laid[path] = change(path, source, chosen, ground.made(path))
     return laying_of(laid)
 
 
-def _to_fail(ground: Ground, path: str, source: bytes) -> list[str]:
+def _to_fail(ground: LayingGround, path: str, source: bytes) -> list[str]:
     """Of this file's tests those that are new or changed, and were green where the runner says so."""
     before = tests_in(_source(ground.candidate, path, ground.candidate.base), path).tests
     tests = tests_in(source, path).tests
@@ -280,7 +232,7 @@ def _to_fail(ground: Ground, path: str, source: bytes) -> list[str]:
     return [name for name in written if f"{path}::{name}" in green or name.rpartition("::")[2] in ends]
 
 
-def on_base(ground: Ground, laying: Laying) -> Laying:
+def on_base(ground: LayingGround, laying: Laying) -> Laying:
     """The control: the same places on the base."""
     candidate, laid = ground.candidate, {}
     for path in laying.files:

@@ -1,12 +1,12 @@
 """Gate commands: every [gates.commands] entry of the base's config exits 0 on the candidate (lint, types, build …)."""
 
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.runs import evidence, failed_tests, job, summary
 
 
-class Commands:
-    name = "commands"
+class Commands(Gate):
+    name = GateName.COMMANDS
 
     def __init__(self, runner: EvidenceRunner) -> None:
         self._runner = runner

@@ -6,13 +6,13 @@ collected. So where a story changes tests that were there, or has no red run, th
 
 from collections import Counter
 
-from damascus.domain.ports import Candidate, Finding, TestRun
+from damascus.domain.ports import Candidate, Finding, GateName, TestRun
 from damascus.domain.verdict import Verdict
-from damascus.gates.diff_paths import is_test
+from damascus.evidence.diff_paths import is_test
+from damascus.evidence.reading import tests_in
 from damascus.gates.permitted import permits
 from damascus.gates.runs import passed_tests, tells_single_tests
 from damascus.gates.weakened_tests import REPAIR, Weakness, may_go, same, tests_of
-from damascus.reading import tests_in
 from damascus.stacks import stack_of, written_name
 
 
@@ -31,7 +31,7 @@ def lost(candidate: Candidate, run: TestRun) -> Finding | None:
     if not gone:
         return None
     message = f"green before and not run now: {', '.join(gone)}. {REPAIR}"
-    return Finding(gate="tests", verdict=Verdict.TESTS_WEAKENED, message=message, tests=gone)
+    return Finding(gate=GateName.TESTS, verdict=Verdict.TESTS_WEAKENED, message=message, tests=gone)
 
 
 def _thinned_out(candidate: Candidate, now: list[str]) -> list[str]:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from damascus.domain.ports import Candidate, Evidence, Finding, GateResult
+from damascus.domain.ports import Candidate, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.scope import glob_regex
 from damascus.domain.verdict import Verdict
-from damascus.gates.diff_paths import is_judge, is_test
+from damascus.evidence.diff_paths import is_judge, is_test
 from damascus.gates.suspicions import suspicions
 from damascus.stacks import stack_of
 from damascus.stacks.awareness import references_in
@@ -33,7 +33,7 @@ COMMENTS = ("#", "//", "*", "/*", "<!--")
 FILE_NAME = re.compile(r"[\w.-]*[Tt]est[\w.-]*\.(?:py|[cm]?[jt]sx?|go|rs)\b")
 IN_DATA = re.compile(
     rb"PYTEST_CURRENT_TEST|PYTEST_VERSION|\bNODE_TEST_CONTEXT\b|\bJEST_WORKER_ID\b|\bVITEST(?:_\w+)?\b|\bDAMASCUS_[A-Z]"
-    rb"|\bRUST_TEST_\w+|\bNEXTEST\b|RUNNER_(?:REPORTS|ROOT)"
+    rb"|\bRUST_TEST_\w+|\bNEXTEST\b|RUNNER_(?:REPORTS|ROOT|LINES)"
 )
 PROSE = frozenset(
     {".md", ".rst", ".adoc", ".toml", ".cfg", ".ini", ".yml", ".yaml", ".lock", ".sh", ".bash", ".html", ".css", ".svg"}
@@ -41,8 +41,8 @@ PROSE = frozenset(
 BUILD_FILES = frozenset({"Makefile", "makefile", "Dockerfile", "justfile", "Jenkinsfile", ".gitignore", ".env.example"})
 
 
-class KnowsTests:
-    name = "knows_tests"
+class KnowsTests(Gate):
+    name = GateName.KNOWS_TESTS
 
     def check(self, candidate: Candidate) -> GateResult:
         found = [one for path in judged_paths(candidate) for one in _in_file(candidate, path)]
@@ -142,4 +142,4 @@ def _finding(found: list[str]) -> Finding:
         "It must do the same whether it is tested or not; a person permits it by path in [gates] knows_tests."
     )
     paths = list(dict.fromkeys(one.rpartition(" ")[0].partition(":")[0] for one in found))
-    return Finding(gate="knows_tests", verdict=Verdict.CODE_UNPROVED, message=message, paths=paths)
+    return Finding(gate=GateName.KNOWS_TESTS, verdict=Verdict.CODE_UNPROVED, message=message, paths=paths)

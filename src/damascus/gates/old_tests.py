@@ -11,13 +11,13 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, Job, TestRun
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
+from damascus.evidence.diff_paths import is_test, named_paths
 from damascus.gates.adapted_tests import adapted
 from damascus.gates.base_tests import of_tests
 from damascus.gates.code_with_base_tests import BaseTests, with_base_tests
 from damascus.gates.compared_runs import compared
-from damascus.gates.diff_paths import is_test, named_paths
 from damascus.gates.permitted import permits
 from damascus.gates.reworded_tests import OFF, Wordings
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end
@@ -25,7 +25,8 @@ from damascus.gates.side_by_side import side_by_side
 from damascus.gates.suite import suite_at
 from damascus.gates.tests_in_sources import tests_in_sources
 from damascus.git.mirror import Mirror
-from damascus.git.objects import parents
+from damascus.git.trees import parents
+from damascus.stacks import tests_in_code
 
 NAMED = 40
 BROKEN = (
@@ -37,7 +38,7 @@ CHANGED = "old tests hold no more: as main has them, these are red or missing on
 
 
 @dataclass(frozen=True)
-class Told:
+class OldTestsSaid:
     """What one command said of the base's tests on the candidate's code."""
 
     run: TestRun
@@ -47,8 +48,8 @@ class Told:
     flaky: tuple[str, ...] = ()
 
 
-class OldTests:
-    name = "old_tests"
+class OldTests(Gate):
+    name = GateName.OLD_TESTS
 
     def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
@@ -111,24 +112,24 @@ class OldTests:
     def _on_base(self, candidate: Candidate, command: str) -> TestRun:
         return self._runner.run(job(candidate, self._mirror.tree(candidate.base), command, "old-tests-base"))
 
-    def _run(self, candidate: Candidate, old: BaseTests, command: str) -> Told | None:
+    def _run(self, candidate: Candidate, old: BaseTests, command: str) -> OldTestsSaid | None:
         before = self._on_base(candidate, command)
         wanted = replace(job(candidate, old.tree, command, "old-tests"), files=old.files)
         now = self._runner.run(wanted)
         found = compared(before, now)
         if found.unknown:
-            return Told(now, unverified=(f"old tests: {found.unknown}",))
+            return OldTestsSaid(now, unverified=(f"old tests: {found.unknown}",))
         entries = (*candidate.spec.may_change, *candidate.spec.may_remove)
         lost = tuple(test for test in found.lost if not permits(entries, test))
         allowed = [test for test in found.lost if test not in lost]
         notes = (f"old tests: changed by the spec's word: {_listed(allowed)}",) if allowed else ()
         return (
-            self._looked_closer(candidate, wanted, before, Told(now, lost, notes=notes))
+            self._looked_closer(candidate, wanted, before, OldTestsSaid(now, lost, notes=notes))
             if lost
-            else Told(now, notes=notes)
+            else OldTestsSaid(now, notes=notes)
         )
 
-    def _looked_closer(self, candidate: Candidate, wanted: Job, before: TestRun, told: Told) -> Told:
+    def _looked_closer(self, candidate: Candidate, wanted: Job, before: TestRun, told: OldTestsSaid) -> OldTestsSaid:
         """Once more, so that luck is known from loss, each file for itself; then under the names the code has now."""
         closer = replace(wanted, env=to_the_end(wanted.env), fresh=True)
         again = compared(before, self._runner.run(closer)).lost
@@ -139,7 +140,7 @@ class OldTests:
         if lost and (files := adapted(candidate)):
             still = compared(before, self._runner.run(replace(closer, files={**closer.files, **files}))).lost
             held = [test for test in lost if test not in still]
-        return Told(
+        return OldTestsSaid(
             told.run,
             tuple(test for test in lost if test not in held),
             tuple(f"old tests: red, then green on the same tree: {test}" for test in flaky),
@@ -150,7 +151,7 @@ class OldTests:
             tuple(flaky),
         )
 
-    def _judged(self, candidate: Candidate, old: BaseTests, told: list[Told]) -> GateResult:
+    def _judged(self, candidate: Candidate, old: BaseTests, told: list[OldTestsSaid]) -> GateResult:
         broken: list[str] = []
         changed: list[str] = []
         for one in told:
@@ -183,7 +184,7 @@ class OldTests:
             return True
         return all(case.id != test for case in run.cases) and test.partition("::")[0] in old
 
-    def _broken(self, candidate: Candidate, tests: list[str], told: list[Told]) -> Finding:
+    def _broken(self, candidate: Candidate, tests: list[str], told: list[OldTestsSaid]) -> Finding:
         output = next((one.run.output for one in told if one.lost), "")
         message = BROKEN.format(_listed(tests))
         return Finding(gate=self.name, verdict=Verdict.TESTS_WEAKENED, message=message, tests=tests, output=output)
@@ -212,8 +213,8 @@ def _listed(tests: list[str]) -> str:
 
 
 def has_tests(candidate: Candidate) -> bool:
-    """Rust's tests lie inside the sources: there any of them may hold one."""
-    return any(is_test(candidate, path) or path.endswith(".rs") for path in candidate.files(candidate.base))
+    """Where tests may lie inside the sources, any of them may hold one."""
+    return any(is_test(candidate, path) or tests_in_code(path) for path in candidate.files(candidate.base))
 
 
 def runs_on_base(candidate: Candidate, command: str) -> bool:

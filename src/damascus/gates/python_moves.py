@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate
 from damascus.gates.base_tests import belongs_to_tests
-from damascus.stacks.stack import READ_LIMIT
+from damascus.stacks.written import READ_LIMIT
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 

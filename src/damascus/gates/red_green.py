@@ -1,17 +1,19 @@
 """Gate red: the new tests fail on the base, before the code exists (D7). What turned green is seen on the head.
 
-The red run is the base's tree with exactly the candidate's test files laid over it. A refactor or a change of
+The red run is the base's tree with exactly the candidate's test files laid over it, and the tests that it wrote into
+sources (Rust's test modules, Python's examples) in the base's version of these. A refactor or a change of
 docs has no red run: there the suite must be green on the base already, and the missing proof is listed by name.
 """
 
 from collections.abc import Collection
 from dataclasses import replace
 
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
-from damascus.gates.diff_paths import test_paths
+from damascus.evidence.diff_paths import test_paths
 from damascus.gates.kept_green import changes_old_tests
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end, uncounted
+from damascus.gates.tests_in_sources import story_tests_on_base
 from damascus.git.mirror import Mirror
 from damascus.stacks.cases import CUT_OFF, WHOLE_TREE
 from damascus.stacks.reports import MISMATCH, expects_count
@@ -19,8 +21,9 @@ from damascus.stacks.reports import MISMATCH, expects_count
 CANNOT_RUN = (126, 127)
 
 
-class Red:
-    name = "red"
+class Red(Gate):
+    name = GateName.RED
+    once_per_story = True
 
     def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
@@ -31,9 +34,10 @@ class Red:
             return self._green_base(candidate)
         tests = test_paths(candidate)
         tree = self._mirror.overlay(candidate.base, candidate.commit, tests)
+        inside = story_tests_on_base(candidate, tests)
         wanted = job(candidate, tree, candidate.spec.test_command, "red")
-        run = self._runner.run(replace(wanted, env=to_the_end(wanted.env)))
-        reason = why_not_red(run, tests)
+        run = self._runner.run(replace(wanted, env=to_the_end(wanted.env), files=inside))
+        reason = why_not_red(run, [*tests, *(path for path, text in inside.items() if text)])
         findings = [self._finding(Verdict.NOT_RED, reason, run)] if reason else []
         before = self._on_base(candidate) if not findings and changes_old_tests(candidate) else run
         return GateResult(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from damascus.domain.ports import Candidate
 from damascus.gates.base_tests import belongs_to_tests, of_tests
 from damascus.stacks import stack_of, tests_in
-from damascus.stacks.stack import READ_LIMIT
+from damascus.stacks.written import READ_LIMIT
 
 WORD = re.compile(r"[A-Za-z_]\w*")
 TREE_NAME = r"\b(?:id|attr|arg|name|module)='[A-Za-z_]\w*'"

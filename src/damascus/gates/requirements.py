@@ -8,20 +8,20 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind, Verdict
-from damascus.gates.diff_paths import is_test, named_paths, test_paths
+from damascus.evidence.diff_paths import is_test, named_paths, test_paths
+from damascus.evidence.reading import tests_in
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
-from damascus.reading import tests_in
 from damascus.stacks import WrittenFile, stack_of, written_name
 
 NOT_YET = ("FUTURE", "SKIP")
 
 
-class Requirements:
-    name = "requirements"
+class Requirements(Gate):
+    name = GateName.REQUIREMENTS
 
     def __init__(self, runner: EvidenceRunner) -> None:
         self._runner = runner
@@ -131,7 +131,9 @@ def _source(candidate: Candidate, path: str) -> str:
 
 
 def _result(missing: list[str], unverified: list[str]) -> GateResult:
-    return GateResult(gate="requirements", findings=[_finding(missing)] if missing else [], unverified=unverified)
+    return GateResult(
+        gate=GateName.REQUIREMENTS, findings=[_finding(missing)] if missing else [], unverified=unverified
+    )
 
 
 def _finding(missing: list[str]) -> Finding:
@@ -139,7 +141,9 @@ def _finding(missing: list[str]) -> Finding:
         f"no test proves {', '.join(missing)}: name the id in the name, a marker or the docstring of a test that "
         "fails without the code and passes with it (a skipped, expected-to-fail or empty test does not count)"
     )
-    return Finding(gate="requirements", verdict=Verdict.REQUIREMENT_UNTESTED, message=message, requirements=missing)
+    return Finding(
+        gate=GateName.REQUIREMENTS, verdict=Verdict.REQUIREMENT_UNTESTED, message=message, requirements=missing
+    )
 
 
 def names_requirement(text: str, ident: str) -> bool:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from os import cpu_count
 from pathlib import PurePosixPath
 
+from damascus.domain.once import once
 from damascus.domain.ports import Candidate, EvidenceRunner, Probe, TestRun
 from damascus.gates.base_tests import belongs_to_tests, of_tests
 from damascus.gates.code_with_base_tests import BaseTests
@@ -22,8 +22,8 @@ from damascus.gates.mutation.trials import AT_ONCE, Bench
 from damascus.gates.permitted import permits
 from damascus.gates.runs import failed_tests, job, passed_tests, tells_single_tests
 from damascus.stacks.mutants import Function, Mutant, Values, edited, functions_in, reads
-from damascus.stacks.mutants.python_tests import same_tests
-from damascus.stacks.probes.reading import PythonProbe, Seen
+from damascus.stacks.python.probe.reading import ProbeReport, PythonProbe
+from damascus.stacks.python.same_tests import same_tests
 
 FUNCTIONS = 24
 ELSEWHERE = 8
@@ -80,21 +80,21 @@ class Wordings:
 
     # ── which tests ───────────────────────────────────────────────────────────────────────────────────
 
-    @cached_property
+    @once
     def before(self) -> TestRun:
         """Main's wording on the story's code."""
         wanted = job(self.candidate, self.old.tree, self.command, "old-tests")
         return self.runner.run(replace(wanted, files=self.old.files))
 
-    @cached_property
+    @once
     def now(self) -> TestRun:
         return self.runner.run(job(self.candidate, self.candidate.tree, self.command, "old-tests-story"))
 
-    @cached_property
+    @once
     def _python(self) -> bool:
         return any("::" in one and one.partition("::")[0].endswith(".py") for one in passed_tests(self.before))
 
-    @cached_property
+    @once
     def worded_anew(self) -> list[str]:
         """Tests of the base that are green as it has them, and whose words, or what they rest on, are others now."""
         may = (*self.candidate.spec.may_change, *self.candidate.spec.may_remove)
@@ -120,7 +120,7 @@ class Wordings:
         found = list(self._run_by_them() if self._python else self._named(words))
         return sorted(found, key=lambda one: (_last(one) not in words, one.soft))
 
-    @cached_property
+    @once
     def _words(self) -> set[str]:
         paths = [*(file.path for file in of_tests(self.candidate) if file.status != "A"), *self.old.files]
         texts = (self.candidate.read(self.candidate.base, path) or b"" for path in paths)
@@ -144,7 +144,7 @@ class Wordings:
         for path in [path for path in paths if not belongs_to_tests(self.candidate, path)][:FILES]:
             yield from (one for one in self._functions(path) if _last(one) in words)
 
-    def _functions(self, path: str, seen: Seen | None = None) -> list[Function]:
+    def _functions(self, path: str, seen: ProbeReport | None = None) -> list[Function]:
         source = self.candidate.read(self.candidate.commit, path)
         try:
             return functions_in(source or b"", path, seen.types.get(path) if seen else None, self.values)
@@ -204,11 +204,11 @@ class Wordings:
                 return {**files, function.path: edited(held, [each.edit for each in same], function.path)}
         return files
 
-    @cached_property
+    @once
     def _known(self) -> list[str]:
         return self._beside(self.before)
 
-    @cached_property
+    @once
     def _asked(self) -> list[str]:
         return self._beside(self.now)
 
@@ -219,11 +219,11 @@ class Wordings:
         tests = [case.id for case in run.cases]
         return [test for test in tests if test.partition("::")[0] in paths or _plain(test) in plain]
 
-    @cached_property
+    @once
     def _main(self) -> Bench:
         return Bench(self.runner, self.candidate, self.command, self.before, self.until, tree=self.old.tree)
 
-    @cached_property
+    @once
     def _story(self) -> Bench:
         return Bench(self.runner, self.candidate, self.command, self.now, self.until)
 

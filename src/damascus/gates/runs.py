@@ -1,6 +1,6 @@
 """From a candidate to a job, from a run to evidence."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, Job, TestRun
@@ -54,6 +54,28 @@ def passed_tests(run: TestRun) -> list[str]:
 def tells_single_tests(run: TestRun) -> bool:
     """Does the report name every test, or only those that failed (unittest), or none?"""
     return bool(run.cases) and len(run.cases) >= run.total
+
+
+def by_told_name(told: Iterable[str], reported: Iterable[str]) -> dict[str, str]:
+    """From names as a running test knows itself (pytest's, relative to its root; unittest's, with dots) to those of
+    the report, by the checkout's paths. What can't be found is left out."""
+    names = {one: one for one in reported}
+    names |= {_dotted(one): one for one in names}
+    before: set[str] = {""}
+    found = {}
+    for test in sorted(told):
+        match = next((names[at + test] for at in before if at + test in names), "")
+        if not match and (longer := next((one for one in names if one.endswith(("/" + test, "." + test))), "")):
+            before.add(longer[: len(longer) - len(test)])
+            match = names[longer]
+        if match:
+            found[test] = match
+    return found
+
+
+def _dotted(test: str) -> str:
+    path, _, rest = test.partition("::")
+    return f"{path.removesuffix('.py')}.{rest}".replace("/", ".").replace("::", ".")
 
 
 def uncounted(run: TestRun) -> list[str]:

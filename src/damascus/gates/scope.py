@@ -1,18 +1,21 @@
 """Gate scope: every changed path is in the story's scope, by git's word; what judges the work is never in it.
 
 What a story adds must be a plain file to everybody: no name that git or a file system takes for something else, no two
-names that are one elsewhere, nothing that `git fsck --strict` objects to. What the base has already is left alone.
+names that are one elsewhere, nothing that `git fsck --strict` objects to, no code that a person reads in another order
+than its compiler. What the base has already is left alone.
 """
 
 import posixpath
 import re
 
+from damascus.domain.ids import Sha
 from damascus.domain.names import folding_together, special
-from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
+from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.scope import Scope
 from damascus.domain.verdict import Verdict
 from damascus.git.mirror import Mirror
 from damascus.git.strict import faults, needs_look
+from damascus.stacks import stack_of
 from damascus.writes.bounds import path_refusal, shown
 
 OBEYED = re.compile(
@@ -23,17 +26,20 @@ OBEYED = re.compile(
     re.IGNORECASE,
 )
 SYMLINK, GITLINK = "120000", "160000"
+DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
+"""Embeddings, overrides and isolates of the writing direction. Plain marks, which prose needs, turn no order around."""
 
 
-class ScopeGate:
-    name = "scope"
+class ScopeGate(Gate):
+    name = GateName.SCOPE
+    again_at_review = True
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
 
     def check(self, candidate: Candidate) -> GateResult:
         refused = {file.path: why for file in candidate.changed if (why := _refusal(candidate, file))}
-        refused = refused or _twins(candidate) or self._unsound(candidate)
+        refused = refused or _twins(candidate) or self._unsound(candidate) or _turned_around(candidate)
         findings = [_finding(refused)] if refused else []
         summary = f"{len(refused)} of {len(candidate.changed)} changed paths refused"
         evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)
@@ -52,10 +58,27 @@ def _twins(candidate: Candidate) -> dict[str, str]:
     return {path: f"the same name as {shown(other)} on other file systems" for path, other in twins.items()}
 
 
+def _turned_around(candidate: Candidate) -> dict[str, str]:
+    """Code that shows one thing and runs another, by characters that change the order in which it is shown."""
+    code = [file.path for file in candidate.changed if file.status != "D" and stack_of(file.path) is not None]
+    why = "a character that changes the order in which code is shown, so that it reads otherwise than it runs"
+    return {path: why for path in code if _directions(candidate, candidate.commit, path, candidate.base)}
+
+
+def _directions(candidate: Candidate, now: Sha, path: str, before: Sha) -> bool:
+    found, known = (
+        len(DIRECTIONS.findall((candidate.read(at, path) or b"").decode("utf-8", errors="replace")))
+        for at in (now, before)
+    )
+    return found > known
+
+
 def _finding(refused: dict[str, str]) -> Finding:
     listed = "; ".join(f"{shown(path)} ({why})" for path, why in refused.items())
     message = f"changed what the story may not write: {listed}. Take these changes back."
-    return Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(map(shown, refused)))
+    return Finding(
+        gate=GateName.SCOPE, verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(map(shown, refused))
+    )
 
 
 def _refusal(candidate: Candidate, file: ChangedFile) -> str:

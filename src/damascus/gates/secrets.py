@@ -1,6 +1,6 @@
 """Gate secrets: no added or changed line of the diff holds a secret. Comments that ask to be excused don't help."""
 
-from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
+from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.verdict import Verdict
 from damascus.scanning.lines import REPAIR, new_lines, places
 from damascus.scanning.scan import NewLines
@@ -10,8 +10,8 @@ from damascus.writes.bounds import shown
 SIZE_LIMIT = 20_000_000
 
 
-class Secrets:
-    name = "secrets"
+class Secrets(Gate):
+    name = GateName.SECRETS
 
     def __init__(self, scanner: Scanner) -> None:
         self._scanner = scanner
@@ -45,13 +45,13 @@ def _unscanned(reason: str) -> Finding:
 
 
 def _finding(message: str, paths: list[str]) -> Finding:
-    return Finding(gate="secrets", verdict=Verdict.SECRET_FOUND, message=message, paths=paths)
+    return Finding(gate=GateName.SECRETS, verdict=Verdict.SECRET_FOUND, message=message, paths=paths)
 
 
 def _result(candidate: Candidate, findings: list[Finding], lines: int = 0) -> GateResult:
     summary = findings[0].message if findings else f"{lines} new lines, no secret"
     return GateResult(
-        gate="secrets",
+        gate=GateName.SECRETS,
         findings=findings,
-        evidence=[Evidence(gate="secrets", tree=candidate.tree, summary=summary)],
+        evidence=[Evidence(gate=GateName.SECRETS, tree=candidate.tree, summary=summary)],
     )

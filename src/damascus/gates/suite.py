@@ -7,7 +7,7 @@ whatever the spec says, and the base's own run is the measure where it is not gr
 from dataclasses import dataclass, replace
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.gates.red_green import CANNOT_RUN, was_red
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, summary, tells_single_tests, uncounted
@@ -20,8 +20,8 @@ LISTED = 200
 """Red tests listed by name, at most; how many more there are is told."""
 
 
-class SuiteGate:
-    name = "suite"
+class SuiteGate(Gate):
+    name = GateName.SUITE
 
     def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
@@ -80,23 +80,23 @@ def suite_at(candidate: Candidate) -> Suite:
 
 
 @dataclass(frozen=True)
-class Judged:
+class SuiteAnswer:
     """What the candidate answers for, or what is listed because the base is red as well."""
 
     finding: Finding | None = None
     listed: tuple[str, ...] = ()
 
 
-def _judged(candidate: Candidate, run: TestRun, base: TestRun | None) -> Judged:
+def _judged(candidate: Candidate, run: TestRun, base: TestRun | None) -> SuiteAnswer:
     reason = _why_not(candidate, run, base)
     if reason is None or base is None:
-        return Judged()
+        return SuiteAnswer()
     new = _newly_red(run, base)
     if not new and _why_not(candidate, base, None) is not None and _no_better(run, base):
-        return Judged(listed=tuple(_red_on_base(run, base)))
-    return Judged(
+        return SuiteAnswer(listed=tuple(_red_on_base(run, base)))
+    return SuiteAnswer(
         Finding(
-            gate="suite",
+            gate=GateName.SUITE,
             verdict=Verdict.TESTS_FAILED,
             message=f"{reason}; without the story: {summary(base)}" + (f". Newly red: {', '.join(new)}" if new else ""),
             tests=new or failed_tests(run),
@@ -107,7 +107,9 @@ def _judged(candidate: Candidate, run: TestRun, base: TestRun | None) -> Judged:
 
 def _why_not(candidate: Candidate, run: TestRun, base: TestRun | None) -> str | None:
     """As for the Test Command; a base that told its tests one by one makes a run that tells none one that was cut."""
-    told = GateResult(gate="suite", green_tests=passed_tests(base), red_tests=failed_tests(base)) if base else None
+    told = (
+        GateResult(gate=GateName.SUITE, green_tests=passed_tests(base), red_tests=failed_tests(base)) if base else None
+    )
     reason = why_not_green(replace(candidate, red=told), run, f"the project's suite (`{run.command}`)")
     if reason is None and base is not None and base.counted and not run.counted:
         return f"the project's suite (`{run.command}`) exited 0 but told no count, as it does without the story"

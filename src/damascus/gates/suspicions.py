@@ -5,8 +5,8 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from damascus.domain.ports import Candidate
-from damascus.gates.diff_paths import is_test
-from damascus.stacks.mutants.python_text import said
+from damascus.evidence.diff_paths import is_test
+from damascus.stacks.python.text import said
 
 Def = ast.FunctionDef | ast.AsyncFunctionDef
 COMMON: tuple[object, ...] = ("", 0, 1, 2, -1, True, False, None, 0.0, 1.0, 10, 100)

@@ -1,18 +1,21 @@
 """Gate tests: the Test Command is green on the candidate, by exit code and count: what was red (D7), what was green."""
 
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
+from damascus.evidence.diff_paths import code_paths
 from damascus.gates.kept_green import lost
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.gates.unreported import not_run, silent_runner, unread
 from damascus.stacks.cases import CUT_OFF
-from damascus.stacks.printed import plain, pytest_summary
+from damascus.stacks.printed import plain
+from damascus.stacks.python.printed import pytest_summary
 from damascus.stacks.reports import expects_count
 
 
-class Tests:
-    name = "tests"
+class Tests(Gate):
+    name = GateName.TESTS
+    opens_beside = True
     __test__ = False
 
     def __init__(self, runner: EvidenceRunner) -> None:
@@ -23,6 +26,7 @@ class Tests:
         missing, explained = not_run(candidate, run)
         finding = (
             self._failure(candidate, run)
+            or self._other_code(candidate, run)
             or lost(candidate, run)
             or self._not_run(missing, run)
             or self._unproved(candidate, run)
@@ -31,7 +35,7 @@ class Tests:
             gate=self.name,
             findings=[finding] if finding else [],
             evidence=[evidence(self.name, run)],
-            unverified=[*uncounted(run), *explained],
+            unverified=[*uncounted(run), *explained, *_restored(candidate, run)],
             green_tests=passed_tests(run),
         )
 
@@ -46,6 +50,17 @@ class Tests:
             tests=failed_tests(run),
             output=run.output,
         )
+
+    def _other_code(self, candidate: Candidate, run: TestRun) -> Finding | None:
+        """Code of the story's that the command changed before or while it tested it."""
+        paths = [path for path in run.rewritten if path in code_paths(candidate)]
+        if not paths:
+            return None
+        message = (
+            f"`{run.command}` itself changes {', '.join(paths)}: what is tested is not what lands. "
+            "Leave the sources alone while tests are built and run."
+        )
+        return Finding(gate=self.name, verdict=Verdict.CODE_UNPROVED, message=message, paths=paths)
 
     def _not_run(self, missing: list[str], run: TestRun) -> Finding | None:
         if not missing:
@@ -69,6 +84,11 @@ class Tests:
 
     def _not_red(self, message: str) -> Finding:
         return Finding(gate=self.name, verdict=Verdict.NOT_RED, message=message)
+
+
+def _restored(candidate: Candidate, run: TestRun) -> list[str]:
+    paths = [path for path in run.restored if path in code_paths(candidate)]
+    return [f"tests: `{run.command}` wrote {path} while it ran; it is as before" for path in paths]
 
 
 def why_not_green(candidate: Candidate, run: TestRun, what: str = "the Test Command") -> str | None:

@@ -1,16 +1,14 @@
-"""Tests that stand inside the code: Rust's test modules and Python's examples in docstrings, as the base has them."""
+"""Tests that stand inside the code (Rust's test modules, Python's examples in docstrings): the base's on the
+candidate's code, and the story's on the base."""
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from damascus.domain.ports import Candidate
 from damascus.gates.base_tests import belongs_to_tests
-from damascus.gates.rust_modules import Unreadable, with_tests_of
-from damascus.stacks.stack import READ_LIMIT
-
-EXAMPLE = ">>>"
-Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+from damascus.stacks import stack_of
+from damascus.stacks.written import READ_LIMIT
 
 
 @dataclass
@@ -29,7 +27,7 @@ def tests_in_sources(candidate: Candidate) -> InSources:
         both = [candidate.read(commit, file.path) or b"" for commit in (candidate.base, candidate.commit)]
         try:
             now = _as_the_base_has_it(file.path, *(data.decode("utf-8", errors="surrogateescape") for data in both))
-        except (Unreadable, SyntaxError, ValueError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             found.unreadable.append(file.path)
             continue
         if now is not None:
@@ -37,31 +35,42 @@ def tests_in_sources(candidate: Candidate) -> InSources:
     return found
 
 
+def story_tests_on_base(candidate: Candidate, laid: Collection[str]) -> dict[str, bytes]:
+    """The base's sources with the tests that the story wrote into them; those of `laid` are there as they are."""
+    holding = [file for file in candidate.changed if file.status != "D" and _may_hold(candidate, file.path, laid)]
+    added = {_module(file.path) for file in holding if file.status == "A"}
+    found = {}
+    for file in holding:
+        both = [candidate.read(commit, file.path) or b"" for commit in (candidate.commit, candidate.base)]
+        stack = stack_of(file.path)
+        inner = stack.inner_tests() if stack is not None and stack.inner_tests is not None else None
+        try:
+            now = inner.on_base(both[0].decode(), both[1].decode(), added) if inner is not None else None
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if now is not None or file.status == "A":
+            found[file.path] = (now or "").encode()  # a module that is declared must be there
+    return found
+
+
+def _may_hold(candidate: Candidate, path: str, laid: Collection[str]) -> bool:
+    stack = stack_of(path)
+    if path in laid or belongs_to_tests(candidate, path) or stack is None or stack.inner_tests is None:
+        return False
+    source = candidate.read(candidate.commit, path) or b""
+    return len(source) <= READ_LIMIT and stack.inner_tests().may_hold(source.decode("utf-8", errors="replace"))
+
+
+def _module(path: str) -> str:
+    pure = PurePosixPath(path)
+    return pure.parent.name if pure.stem == "mod" else pure.stem
+
+
 def _as_the_base_has_it(path: str, base: str, candidate: str) -> str | None:
-    if not path.endswith((".rs", ".py")) or (path.endswith(".py") and EXAMPLE not in base):
+    stack = stack_of(path)
+    inner = stack.inner_tests() if stack is not None and stack.inner_tests is not None else None
+    if inner is None or not inner.may_hold(base):
         return None
     if max(len(base), len(candidate)) > READ_LIMIT:
-        raise Unreadable
-    return with_tests_of(base, candidate) if path.endswith(".rs") else _with_examples_of(base, candidate)
-
-
-def _with_examples_of(base: str, candidate: str) -> str | None:
-    """Docstrings are values: set again at the end of the module. What is gone is missed by the run itself."""
-    now = dict(_docstrings(ast.parse(candidate)))
-    owed = {name: text for name, text in _docstrings(ast.parse(base)) if EXAMPLE in text and now.get(name) != text}
-    if not owed:
-        return None
-    lines = [
-        f"try:\n    {name} = {text!r}\nexcept (NameError, AttributeError):\n    pass" for name, text in owed.items()
-    ]
-    return "\n".join([candidate, *lines, ""])
-
-
-def _docstrings(node: Documented, place: str = "") -> Iterator[tuple[str, str]]:
-    text = ast.get_docstring(node, clean=False)
-    if text is not None:
-        yield f"{place}__doc__", text
-    for child in node.body:
-        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            inner = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from () if inner else _docstrings(child, f"{place}{child.name}.")
+        raise ValueError("too long")
+    return inner.with_tests_of(base, candidate)

@@ -7,11 +7,11 @@ an assertion. Files that decide how tests are found and judged may change only w
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, GateResult
+from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.verdict import Verdict
-from damascus.gates.diff_paths import is_judge, is_test
+from damascus.evidence.diff_paths import is_judge, is_test
+from damascus.evidence.reading import tests_in
 from damascus.gates.permitted import permits
-from damascus.reading import tests_in
 from damascus.stacks import WrittenFile, WrittenTest, stack_of
 
 REPAIR = "Bring back what judged before; only the spec (may_remove, or the file's very path in its scope) permits it."
@@ -60,8 +60,8 @@ def _collected(old: str, new: str) -> bool:
     return stack is None or not stack.tests.fullmatch(old) or stack.tests.fullmatch(new) is not None
 
 
-class WeakenedTests:
-    name = "weakened_tests"
+class WeakenedTests(Gate):
+    name = GateName.WEAKENED_TESTS
 
     def check(self, candidate: Candidate) -> GateResult:
         found = [*_judges(candidate), *_tests(candidate)]
@@ -72,7 +72,7 @@ class WeakenedTests:
 
 def _finding(found: list[Weakness]) -> Finding:
     return Finding(
-        gate="weakened_tests",
+        gate=GateName.WEAKENED_TESTS,
         verdict=Verdict.TESTS_WEAKENED,
         message=f"weakened what judges the work: {'; '.join(map(str, found))}. {REPAIR}",
         paths=list(dict.fromkeys(weakness.path for weakness in found)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from damascus.domain.errors import TransientError
+from damascus.domain.errors import GitError, TransientError
 from damascus.domain.failures import transient_git_output
 
 IDENTITY = {
@@ -37,15 +37,6 @@ SAFE = (
     "advice.detachedHead=false",
 )
 CALL_LIMIT = 300.0
-
-
-class GitError(Exception):
-    """A git command that failed, with what git itself said."""
-
-    def __init__(self, args: tuple[str, ...], code: int, stderr: str) -> None:
-        super().__init__(f"git {' '.join(args[:3])} … exited {code}: {stderr.strip()[-500:]}")
-        self.code = code
-        self.stderr = stderr
 
 
 @dataclass(frozen=True)
@@ -102,7 +93,7 @@ class Git:
         index: Path | None = None,
         check: bool = True,
     ) -> GitResult:
-        """Run git; `check` raises TransientError or GitError by git's own words (failures.TABLE)."""
+        """Run git; `check` raises TransientError or GitError by git's own words (failures.FailureKind)."""
         env = dict(self.environment) | {"GIT_DIR": str(self.git_dir)}
         if work_tree is not None:
             env["GIT_WORK_TREE"] = str(work_tree)

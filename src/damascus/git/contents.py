@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 
-from damascus.domain.errors import TransientError
+from damascus.domain.errors import GitError, TransientError
 from damascus.domain.ids import Sha, StoryId
 from damascus.domain.names import gits_file, is_git
 from damascus.domain.scope import GLOB_CHARS, Scope
-from damascus.git.commands import GitError
 from damascus.git.excludes import HEAVY_FOLDERS, Rules, rules_from
-from damascus.git.mirror import Listing, Mirror
+from damascus.git.listings import TreeListing
+from damascus.git.mirror import Mirror
 from damascus.system.scratch import scratch_folder
 
 READ_TRIES = 3
@@ -59,7 +59,7 @@ class Contents:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenTree:
     """A tree, and the paths that could not be read into it."""
 
     tree: Sha
@@ -72,7 +72,7 @@ class Walk:
     what it names counts, whatever is ignored. `as_laid`: is an untracked file just as set-up made it?"""
 
     folder: Path
-    base: Listing
+    base: TreeListing
     rules: Rules
     into_ignored: bool
     named: Scope = NOTHING_NAMED
@@ -183,7 +183,7 @@ class Walk:
         found.as_base.append(path)
 
 
-def base_sizes(mirror: Mirror, base: Listing) -> Callable[[str], int]:
+def base_sizes(mirror: Mirror, base: TreeListing) -> Callable[[str], int]:
     def size(path: str) -> int:
         entry = base.files.get(path)
         found = mirror.objects.find([entry.sha])[0] if entry is not None else None
@@ -228,7 +228,7 @@ def _drop_special(entry: os.DirEntry[str], path: str, found: Contents) -> None:
             os.unlink(entry.path)
 
 
-def base_rules(mirror: Mirror, base: Listing) -> Rules:
+def base_rules(mirror: Mirror, base: TreeListing) -> Rules:
     ignores = sorted(path for path in base.files if path.rpartition("/")[2] == ".gitignore")
     return _rules(mirror, tuple((path, base.files[path].sha) for path in ignores))
 
@@ -268,11 +268,11 @@ class TreeWriter:
     story: StoryId
     base: Sha
 
-    def write(self, paths: list[str], as_base: list[str]) -> Written:
+    def write(self, paths: list[str], as_base: list[str]) -> WrittenTree:
         unreadable: list[str] = []
         for _ in range(READ_TRIES):
             try:
-                return Written(self._write(paths, [*as_base, *unreadable]), unreadable)
+                return WrittenTree(self._write(paths, [*as_base, *unreadable]), unreadable)
             except GitError as err:
                 if "Unable to process path" not in err.stderr:
                     raise

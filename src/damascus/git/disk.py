@@ -4,6 +4,9 @@ Commits, blobs and edited trees are written here as loose objects (the format ha
 ones are read here. What lies in a pack is asked of one `git cat-file --batch` that stays (git/reader.py). Git itself
 hardly ever compares what it reads with its name; we always do. What a disk damaged is never judged: it is set aside,
 so that no git serves it either, and brought again from where it came.
+
+Not by libgit2: it loops for ever, with Python's lock held, on a file that was cut short and on some damaged packs, and
+tells of a full disk as if it were the error before (docs/decisions/0013).
 """
 
 import hashlib
@@ -30,7 +33,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Found:
+class GitObject:
     """One object and its kind: commit, tree, blob or tag."""
 
     kind: str
@@ -58,7 +61,7 @@ class Disk:
     def __init__(self, git: Git, borrowed: Path | None = None) -> None:
         self.git_dir = git.git_dir
         self.folder = git.git_dir / "objects"
-        self.bring_again: Callable[[Sha], Found | None] = lambda sha: None
+        self.bring_again: Callable[[Sha], GitObject | None] = lambda sha: None
         """Asked for an object that was damaged."""
         self._folders = (self.folder,) if borrowed is None else (self.folder, borrowed)
         self._reader = Reader(git)
@@ -67,16 +70,16 @@ class Disk:
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
-    def read(self, sha: str) -> Found | None:
+    def read(self, sha: str) -> GitObject | None:
         """None: no such object. TransientError: it is damaged, and can't be had from elsewhere at this moment."""
         if not SHA_PATTERN.fullmatch(sha):
             return None
         return self._loose(sha) or self._packed(sha) or self._brought_again(sha)
 
-    def _loose(self, sha: str) -> Found | None:
+    def _loose(self, sha: str) -> GitObject | None:
         return next((found for folder in self._folders if (found := self._loose_in(folder, sha))), None)
 
-    def _loose_in(self, folder: Path, sha: str) -> Found | None:
+    def _loose_in(self, folder: Path, sha: str) -> GitObject | None:
         file = folder / sha[:2] / sha[2:]
         try:
             raw = zlib.decompress(file.read_bytes())
@@ -88,9 +91,9 @@ class Disk:
             self._set_aside(file, sha)
             return None
         head, _, data = raw.partition(b"\0")
-        return Found(head.split(b" ")[0].decode(), Sha(sha), data)
+        return GitObject(head.split(b" ")[0].decode(), Sha(sha), data)
 
-    def _packed(self, sha: str) -> Found | None:
+    def _packed(self, sha: str) -> GitObject | None:
         try:
             answer = self._reader.object(sha)
         except EOFError:  # it died of what it found
@@ -101,7 +104,7 @@ class Disk:
         if _digest(_framed(*answer)) != sha:
             self._damaged.add(sha)
             return None
-        return Found(answer[0], Sha(sha), answer[1])
+        return GitObject(answer[0], Sha(sha), answer[1])
 
     def forget(self) -> None:
         """A reader that began before its alternate was there never finds it."""
@@ -130,7 +133,7 @@ class Disk:
             place.mkdir(exist_ok=True)
             os.replace(file, place / sha)
 
-    def _brought_again(self, sha: str) -> Found | None:
+    def _brought_again(self, sha: str) -> GitObject | None:
         if sha not in self._damaged:
             return None
         found = self.bring_again(Sha(sha))
@@ -153,14 +156,19 @@ class Disk:
 
     def _place(self, target: Path, packed: bytes, durable: bool) -> None:
         handle, temporary = tempfile.mkstemp(prefix="tmp_obj_", dir=self.folder)  # git's own prefix: gc knows it
-        with open(handle, "wb") as file:
-            file.write(packed)
-            os.fchmod(handle, 0o444)
-            if durable:
-                file.flush()
-                os.fsync(handle)
-        target.parent.mkdir(exist_ok=True)
-        os.replace(temporary, target)
+        try:
+            with open(handle, "wb") as file:
+                file.write(packed)
+                os.fchmod(handle, 0o444)
+                if durable:
+                    file.flush()
+                    os.fsync(handle)
+            target.parent.mkdir(exist_ok=True)
+            os.replace(temporary, target)
+        except OSError:  # on a full disk every try would leave some of it
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
 
 
 def _framed(kind: str, data: bytes) -> bytes:

@@ -1,7 +1,8 @@
 """Which files of a workspace do not count: what the base commit ignores, and what no project wants.
 
 The rules come from the base. Git itself would read the .gitignore files that lie in the workspace, so an agent could
-hide a file from the scope gate with one line. The patterns are gitignore(5); a test compares them with git's answers.
+hide a file from the scope gate with one line. The patterns are gitignore(5), another language than that of scopes
+(domain/scope.py says how): a test compares them with git's answers.
 """
 
 import os
@@ -9,21 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-CACHE_FOLDERS = (
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    ".tox",
-    ".nox",
-    ".venv",
-    "venv",
-    "node_modules",
-    ".gradle",
-)
-BUILT_IN = (*(f"{name}/" for name in CACHE_FOLDERS), "*.pyc", "*.pyo", "*.egg-info/", ".coverage", ".DS_Store")
-HEAVY_FOLDERS = frozenset((*CACHE_FOLDERS, "target", ".cache", ".next", ".terraform", ".parcel-cache"))
+from damascus.stacks.others import names
+
+CACHE_FOLDERS = names(lambda footprint: footprint.caches)
+BUILT_IN = (*(f"{name}/" for name in CACHE_FOLDERS), *names(lambda footprint: footprint.left))
+HEAVY_FOLDERS = frozenset((*CACHE_FOLDERS, *names(lambda footprint: footprint.heavy)))
 """Left out of a snapshot, where they are ignored: they can be made again."""
 
 POSIX = {

@@ -4,56 +4,68 @@ Kept is what it made and nothing of the base: a path that leads to the template'
 command is ever judged by them.
 """
 
+import hashlib
 import json
 import mmap
 import os
 import stat
 import subprocess
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError
 from damascus.git.workspaces import delete
+from damascus.stacks.others import names
 
 RECORD = "made.json"
-CACHES = frozenset(
-    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", ".nox", ".turbo", ".parcel-cache"}
-)
-"""Remade by whoever needs them. Laid beside a candidate's sources they could stand for the base's."""
+CACHES = frozenset(names(lambda footprint: footprint.remade))
+"""Remade by whoever needs them. LaidBySetup beside a candidate's sources they could stand for the base's."""
 CACHE_MARK = "CACHEDIR.TAG"
 COPY = ("cp", "-a", *(("--reflink=auto",) if sys.platform == "linux" else ()), "--")
-STALE = (".pyc", ".pyo", ".tsbuildinfo")
+STALE = names(lambda footprint: footprint.stale)
+PACKAGES = names(lambda footprint: footprint.packages)
+PACKAGE_MARKS = names(lambda footprint: footprint.package_marks)
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeBySetup:
     """`folder` holds `roots`, the outermost paths that the command made; `home` is its HOME. `refers`: one that names
-    the place where it was made, so that it means nothing elsewhere; "" if none does."""
+    the place where it was made, so that it means nothing elsewhere; "" if none does. `content` is its hash: "" if it
+    was made by a release that took none."""
 
     folder: Path
     home: Path
     roots: tuple[str, ...]
     refers: str = ""
+    content: str = ""
 
     @classmethod
-    def read(cls, place: Path) -> "Made | None":
+    def read(cls, place: Path) -> "MadeBySetup | None":
         try:
             found = json.loads((place / RECORD).read_text())
         except FileNotFoundError:
             return None
-        return cls(place / "made", place / "home", tuple(found["roots"]), found["refers"])
+        return cls(place / "made", place / "home", tuple(found["roots"]), found["refers"], found.get("content", ""))
 
     def record(self, place: Path) -> None:
         aside = place / f"{RECORD}.new"
-        aside.write_text(json.dumps({"roots": self.roots, "refers": self.refers}))
+        aside.write_text(json.dumps({"roots": self.roots, "refers": self.refers, "content": self.content}))
         aside.rename(place / RECORD)
 
     def lay(self, checkout: Path) -> None:
         """Where no file is. The candidate's own are in the checkout already, and stay."""
         for name in self.roots:
             lay(self.folder / name, checkout / name, name)
+
+
+@dataclass(frozen=True)
+class LaidBySetup:
+    """What every checkout of a base gets beside its files: a hash of what set-up made, and the files of `copy`."""
+
+    made: str
+    copied: Mapping[str, bytes]
 
 
 def is_as_laid(source: Path, found: Path) -> bool:
@@ -131,6 +143,28 @@ def first_reference(tree: Path, roots: Collection[str]) -> str:
     return ""
 
 
+def content_of(folder: Path, roots: Collection[str]) -> str:
+    """A hash of all that was made, caches and times left out: two hosts that were given the same have the same."""
+    state = hashlib.sha256()
+    for path in sorted(path for root in roots for path in files_below(folder / root)):
+        inside = path.relative_to(folder)
+        if any(part in CACHES for part in inside.parts) or path.suffix in STALE:
+            continue
+        state.update(os.fsencode(f"{inside}\0"))
+        state.update(_digest(path))
+    return state.hexdigest()
+
+
+def _digest(path: Path) -> bytes:
+    if path.is_symlink():
+        return b"to " + os.fsencode(os.readlink(path))
+    if not path.is_file():
+        return b"special"
+    with path.open("rb") as file:
+        mode = b"x" if os.fstat(file.fileno()).st_mode & stat.S_IXUSR else b"-"
+        return mode + hashlib.file_digest(file, "sha256").digest()
+
+
 def files_below(path: Path) -> Iterator[Path]:
     """A file itself, or every file and link below a folder."""
     if path.is_symlink() or not path.is_dir():
@@ -184,5 +218,4 @@ def holds_packages(folder: Path) -> bool:
     """Of others: a virtual environment, installed packages of Node, vendored ones of Go, Rust and PHP."""
     if folder.is_symlink() or not folder.is_dir():
         return False
-    marks = ("pyvenv.cfg", ".package-lock.json", ".modules.yaml", "modules.txt", "autoload.php", ".cargo-checksum.json")
-    return folder.name in ("node_modules", ".venv") or any((folder / mark).is_file() for mark in marks)
+    return folder.name in PACKAGES or any((folder / mark).is_file() for mark in PACKAGE_MARKS)

@@ -1,8 +1,5 @@
-"""Git's objects by their meaning: commits, trees and paths in them, read and written without a process where that is
-simple (git/disk.py): one costs about 2 ms and a story needs dozens of objects.
-"""
+"""Git's objects by their meaning: commits, trees and paths in them (git/disk.py reads and writes them)."""
 
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,26 +8,15 @@ from pathlib import Path
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
 from damascus.git.commands import IDENTITY, Git
-from damascus.git.disk import Disk, Found, Recent
+from damascus.git.disk import Disk, GitObject, Recent
+from damascus.git.trees import FOLDER, GITLINK, TreeEntry, format_tree, parents, parse_tree, place_entry
 
-__all__ = ["Commit", "Entry", "Found", "Objects", "Recent", "identity_now", "parents"]
+__all__ = ["EMPTY_TREE", "Commit", "GitObject", "Objects", "Recent", "identity_now"]
 
-FOLDER = "40000"
-SYMLINK = "120000"
-GITLINK = "160000"
 EMPTY_TREE = Sha("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
-REGULAR = ("100644", "100755")
 SMALL = 100_000
 KEPT = 512
 TREES_KEPT = 64
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One name in a tree."""
-
-    mode: str
-    sha: Sha
 
 
 @dataclass(frozen=True)
@@ -55,19 +41,19 @@ class Objects:
         """`borrowed`: the objects of its alternate, read but never written."""
         self.git = git
         self.disk = Disk(git, borrowed)
-        self._small: Recent[str, Found] = Recent(KEPT)
-        self._trees: Recent[str, dict[str, Entry]] = Recent(TREES_KEPT)
+        self._small: Recent[str, GitObject] = Recent(KEPT)
+        self._trees: Recent[str, dict[str, TreeEntry]] = Recent(TREES_KEPT)
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
 
-    def find(self, names: Sequence[str]) -> list[Found | None]:
+    def find(self, names: Sequence[str]) -> list[GitObject | None]:
         """Each name (an id, or `<commit>:<path>`) with its object, or None: no such id, no such path.
 
         A path is never taken for missing because its commit or folder is: that is a fetch that goes on, or was killed.
         """
         return [self._find(name) for name in names]
 
-    def _find(self, name: str) -> Found | None:
+    def _find(self, name: str) -> GitObject | None:
         treeish, colon, path = name.partition(":")
         if not colon:
             return self._object(treeish)
@@ -81,13 +67,13 @@ class Objects:
             found = self._needed(entry.sha)
         return found
 
-    def _needed(self, sha: str) -> Found:
+    def _needed(self, sha: str) -> GitObject:
         found = self._object(sha)
         if found is None:
             raise TransientError(f"{self.git.git_dir} lacks {sha}")
         return found
 
-    def _object(self, sha: str) -> Found | None:
+    def _object(self, sha: str) -> GitObject | None:
         """Commits and trees are asked for again and again."""
         known = self._small.get(sha)
         if known is not None:
@@ -107,13 +93,13 @@ class Objects:
             raise KeyError(f"no object {treeish} in {self.git.git_dir}")
         return Sha(found.data[5:45].decode()) if found.kind == "commit" else treeish
 
-    def folder_at(self, tree: Sha) -> dict[str, Entry]:
+    def folder_at(self, tree: Sha) -> dict[str, TreeEntry]:
         found = self._object(tree)
         if found is None or found.kind != "tree":
             raise KeyError(f"no tree {tree} in {self.git.git_dir}")
         return self._parsed(found)
 
-    def _parsed(self, found: Found) -> dict[str, Entry]:
+    def _parsed(self, found: GitObject) -> dict[str, TreeEntry]:
         """Many paths of one folder are asked for in a row."""
         known = self._trees.get(found.sha)
         return known if known is not None else self._trees.keep(found.sha, parse_tree(found.data))
@@ -140,7 +126,7 @@ class Objects:
 
     # ── trees ─────────────────────────────────────────────────────────────────────────────────────
 
-    def entries(self, wanted: Iterable[tuple[Sha, str]]) -> dict[tuple[Sha, str], dict[str, Entry]]:
+    def entries(self, wanted: Iterable[tuple[Sha, str]]) -> dict[tuple[Sha, str], dict[str, TreeEntry]]:
         """What is directly in these (tree, folder); "" is the root, a folder that is not there is empty."""
         keys = sorted(set(wanted))
         found = self.find([f"{treeish}:{folder}" for treeish, folder in keys])
@@ -157,68 +143,26 @@ class Objects:
         files = {path: None if entry is None or entry.mode == FOLDER else entry for path, entry in there.items()}
         return self._apply({folder: dict(trees[base, folder]) for folder in _touched(paths)}, files)
 
-    def edit(self, base: Sha, changes: Mapping[str, Entry | None]) -> Sha:
+    def edit(self, base: Sha, changes: Mapping[str, TreeEntry | None]) -> Sha:
         """The base's tree with these paths set (None: gone). A file and a folder of one name replace each other."""
         trees = self.entries((base, folder) for folder in _touched(changes))
         return self._apply({folder: entries for (_, folder), entries in trees.items()}, changes)
 
-    def _apply(self, trees: dict[str, dict[str, Entry]], changes: Mapping[str, Entry | None]) -> Sha:
+    def _apply(self, trees: dict[str, dict[str, TreeEntry]], changes: Mapping[str, TreeEntry | None]) -> Sha:
         for path in sorted(changes, key=lambda path: changes[path] is not None):  # first what goes, then what comes
-            _place_entry(trees, path, changes[path])
+            place_entry(trees, path, changes[path])
         return self._write_folder("", trees) or self.write("tree", b"")
 
-    def _write_folder(self, folder: str, trees: dict[str, dict[str, Entry]]) -> Sha | None:
+    def _write_folder(self, folder: str, trees: dict[str, dict[str, TreeEntry]]) -> Sha | None:
         here = trees[folder]
         for name in list(here):
             below = f"{folder}/{name}" if folder else name
             if here[name].mode == FOLDER and below in trees:
                 sha = self._write_folder(below, trees)
-                here.pop(name) if sha is None else here.update({name: Entry(FOLDER, sha)})
+                here.pop(name) if sha is None else here.update({name: TreeEntry(FOLDER, sha)})
         return self.write("tree", format_tree(here)) if here else None
-
-
-def parents(path: str) -> list[str]:
-    """The folders above a path, outermost first, without the root."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: n + 1]) for n in range(len(parts))]
 
 
 def _touched(paths: Iterable[str]) -> set[str]:
     """Every folder whose tree changes with these paths."""
     return {""} | {folder for path in paths for folder in parents(path)}
-
-
-def parse_tree(data: bytes) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
-    at = 0
-    while at < len(data):
-        space = data.index(b" ", at)
-        end = data.index(b"\0", space)
-        name = os.fsdecode(data[space + 1 : end])
-        entries[name] = Entry(data[at:space].decode(), Sha(data[end + 1 : end + 21].hex()))
-        at = end + 21
-    return entries
-
-
-def format_tree(entries: Mapping[str, Entry]) -> bytes:
-    """Git sorts by bytes, a folder as if its name ended in a slash."""
-    rows = [(os.fsencode(name), entry) for name, entry in entries.items()]
-    rows.sort(key=lambda row: row[0] + b"/" if row[1].mode == FOLDER else row[0])
-    return b"".join(b"%s %s\0%s" % (entry.mode.encode(), name, bytes.fromhex(entry.sha)) for name, entry in rows)
-
-
-def _place_entry(trees: dict[str, dict[str, Entry]], path: str, entry: Entry | None) -> None:
-    above = ""
-    for folder in parents(path):
-        name = folder.rpartition("/")[2]
-        if entry is not None and (name not in trees[above] or trees[above][name].mode != FOLDER):
-            trees[above][name] = Entry(FOLDER, Sha(""))
-            trees[folder] = {}
-        above = folder
-    name = path.rpartition("/")[2]
-    if entry is None:
-        old = trees[above].get(name)
-        if old is not None and old.mode != FOLDER:
-            del trees[above][name]
-    else:
-        trees[above][name] = entry

@@ -13,22 +13,24 @@ import posixpath
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from damascus.git import own_copies
 from damascus.git.made import files_below, holds_packages
-from damascus.git.own_builds import BUILDS
-from damascus.git.sources import Check, Own, Sources
+from damascus.git.own_builds import compiled
+from damascus.stacks.own_code import Check, Own, Sources, own_code_checks
 
 
 def own_products(ours: Sources, roots: Collection[str], home: Path) -> Iterator[Own]:
     """Every one that is found, in what was made in the tree and in the command's HOME."""
-    foreign = _Packages(ours.root)
+    foreign, stacks = _Packages(ours.root), own_code_checks()
+    in_packages = tuple(check for each in stacks for check in each.in_packages)
+    outside = (*(check for each in stacks for check in each.outside), compiled)
+    at_home = tuple(check for each in stacks for check in each.at_home)
     for root in roots:
         for path in files_below(ours.root / root):
             name = path.relative_to(ours.root).as_posix()
-            checks = own_copies.IN_PACKAGES if foreign.hold(posixpath.dirname(name)) else (*own_copies.OUTSIDE, *BUILDS)
+            checks = in_packages if foreign.hold(posixpath.dirname(name)) else outside
             yield from _found(checks, ours, path, name)
     for path in files_below(home):
-        yield from _found(own_copies.AT_HOME, ours, path, f"$HOME/{path.relative_to(home).as_posix()}")
+        yield from _found(at_home, ours, path, f"$HOME/{path.relative_to(home).as_posix()}")
 
 
 def _found(checks: tuple[Check, ...], ours: Sources, path: Path, name: str) -> Iterator[Own]:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from damascus.domain.ids import Sha, short
 from damascus.git.commands import GitResult, raise_for
-from damascus.git.objects import Commit, Objects, identity_now, parents
+from damascus.git.objects import Commit, Objects, identity_now
 from damascus.git.tree_diff import changed_files, only_came_or_changed
+from damascus.git.trees import parents
 
 DETAILS_LIMIT = 8000
 CUT = "\n… (cut)"

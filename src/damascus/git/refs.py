@@ -1,25 +1,37 @@
-"""Refs of the mirror, read and moved without a process where that is simple.
+"""Refs of a repository of ours: libgit2 reads and moves them, git does what is not simple.
 
-They are moved as git moves them: each is locked by its `<ref>.lock`, compared, and replaced by renaming that lock. So a
-git that fetches, packs or deletes refs at the same moment keeps out of the way, and we of its. What is not simple (a
-deletion, a name that is a folder, a symbolic ref, a lock that is there already) is left to `git update-ref`.
+They are moved as git moves them: each is locked by its `<ref>.lock`, compared under that lock, and replaced by renaming
+it. So a git that fetches, packs or deletes refs at the same moment keeps out of the way, and we of its. Left to `git
+update-ref` is whatever libgit2 does less safely: a deletion (it writes `packed-refs` from what it read before it locked
+it, so that a ref packed meanwhile would be lost), a name that is a folder of another's (its transactions don't look),
+a symbolic ref, a lock that is there already.
 """
 
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pygit2 import Oid, Repository
+
+from damascus.domain.errors import TransientError
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import Stale
-from damascus.git.repository import loose_ref
+from damascus.git.commands import Git, GitResult, raise_for
+from damascus.git.objects import Objects
+from damascus.git.opened import LibraryError, OpenedRepository
+from damascus.git.stores import LOCK_POLL
+from damascus.git.trees import parents
 
 BRANCHES = "refs/heads/"
 PLAIN = re.compile(r"refs(?:/[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*)+")
 """Names that are a path as they are and a ref to every git. Others may be too; git knows."""
 NOTHING = "0" * 40
+LOCK_THERE = re.compile(r"Unable to create '(.+?\.lock)': File exists")
+ORPHAN_PATIENCE = 1.0
+STALE = re.compile(r"but expected|reference already exists|reference is missing|unable to resolve reference")
 
 
 @dataclass(frozen=True)
@@ -39,48 +51,115 @@ class RefMove:
         return os.fsencode(verb)
 
 
-def loose(git_dir: Path, ref: str) -> Sha | None:
-    """A loose ref always wins over a packed one, so it may be read as it lies there."""
-    return loose_ref(git_dir, ref) if ref.startswith("refs/") and ".." not in ref else None
+class NotSimple(Exception):
+    """For git to say."""
 
 
-def packed(git_dir: Path, ref: str) -> Sha | None:
-    found = re.search(rf"^({SHA_PATTERN.pattern}) {re.escape(ref)}$", _packed_refs(git_dir), re.MULTILINE)
-    return Sha(found[1]) if found else None
+class Refs:
+    """The refs of one repository of ours. Whoever moves them holds a lock of ours (git/mirror.py)."""
+
+    def __init__(self, git: Git, objects: Objects) -> None:
+        self.git, self.objects = git, objects
+        self.opened = OpenedRepository(git.git_dir)
+
+    def at(self, ref: str) -> Sha | None:
+        """Where a ref, or another name of a commit, stands; None: nowhere."""
+        if ref.startswith("refs/"):
+            try:
+                with self.opened.use() as repository:
+                    return value(repository, ref)
+            except (LibraryError, NotSimple):
+                pass
+        if not self.git.git_dir.is_dir():
+            return None
+        result = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", ref, check=False)
+        return Sha(result.text) if result.code == 0 and SHA_PATTERN.fullmatch(result.text) else None
+
+    def below(self, prefix: str) -> dict[str, Sha]:
+        """By git, which reads that folder only; libgit2 reads the file of every ref there is."""
+        lines = self.git.out("for-each-ref", "--format=%(objectname) %(refname)", prefix).splitlines()
+        return {name: Sha(sha) for sha, _, name in (line.partition(" ") for line in lines)}
+
+    def has_tip(self, commit: Sha) -> bool:
+        """Does a ref stand there? False also where libgit2 can't tell."""
+        try:
+            with self.opened.use() as repository:
+                return any(str(ref.target) == commit for ref in repository.listall_reference_objects())
+        except LibraryError:
+            return False
+
+    def move(self, moves: Sequence[RefMove]) -> None:
+        """All or none, each only from what it was; Stale if one is something else."""
+        if not self._moved(moves):
+            self._move_by_git(moves)
+
+    def _moved(self, moves: Sequence[RefMove]) -> bool:
+        try:
+            with self.opened.use() as repository:
+                return move(repository, moves, self.objects.kind)
+        except LibraryError:  # it can't be opened
+            return False
+
+    def _move_by_git(self, moves: Sequence[RefMove]) -> None:
+        data = b"start\0" + b"".join(move.command() for move in moves) + b"prepare\0commit\0"
+        args = ("update-ref", "--stdin", "-z")
+        result = self.git.run(*args, data=data, check=False)
+        for _ in moves:  # whoever was killed may have left a lock of each
+            if result.code == 0 or not _remove_orphaned_lock(self.git.git_dir, result.stderr):
+                break
+            result = self.git.run(*args, data=data, check=False)
+        if result.code != 0:
+            _raise_stale(args, result)
 
 
-def move(git_dir: Path, moves: Sequence[RefMove], kind_of: Callable[[Sha], str | None]) -> bool:
+def value(repository: Repository, ref: str) -> Sha | None:
+    """Where a ref stands; None: there is no such ref. LibraryError, NotSimple: ask git."""
+    try:
+        target = repository.lookup_reference(ref).target
+    except KeyError:
+        return None
+    except ValueError as err:  # a name that is none, or not in UTF-8
+        raise NotSimple from err
+    if not isinstance(target, Oid):
+        raise NotSimple
+    return Sha(str(target))
+
+
+def move(repository: Repository, moves: Sequence[RefMove], kind_of: Callable[[Sha], str | None]) -> bool:
     """All or none, each only from what it was; Stale if one is something else. False: nothing moved, ask git.
 
     `kind_of` tells what an id is, None if there is no such object. Killed between two renames, some have moved and the
     locks of the rest are left: the same that a killed git leaves.
     """
-    if not all(_is_plain(one, kind_of) for one in moves) or len({one.ref for one in moves}) < len(moves):
+    names = {one.ref for one in moves}
+    if len(names) < len(moves) or any(folder in names for name in names for folder in parents(name)):
         return False
-    locks: list[tuple[Path, Path]] = []
-    moved: list[tuple[Path, Path]] = []
+    if not all(_is_plain(one, kind_of) for one in moves):
+        return False
     try:
-        for one in moves:
-            target = git_dir / one.ref
-            target.parent.mkdir(parents=True, exist_ok=True)
-            lock = target.with_name(f"{target.name}.lock")
-            with open(lock, "x", encoding="ascii") as file:
-                locks.append((lock, target))
-                file.write(f"{one.new}\n")
-            if not _was(git_dir, one):
-                return False
-        while locks:
-            os.replace(*locks[0])
-            moved.append(locks.pop(0))
-        return True
-    except OSError:  # a lock or a folder in the way, a full disk: git says it in its own words
-        if moved:
-            raise
+        _commit(repository, moves)
+    except NotSimple:
         return False
-    finally:
-        for lock, _ in locks:
-            with suppress(OSError):
-                lock.unlink()
+    except (LibraryError, OSError) as err:  # while it was written: a full disk
+        if any(one.new != one.old and value(repository, one.ref) == one.new for one in moves):
+            raise TransientError(f"some refs of {repository.path} moved, the others could not: {err}") from err
+        return False
+    return True
+
+
+def _commit(repository: Repository, moves: Sequence[RefMove]) -> None:
+    """All are locked, then all compared, then all set. An exception leaves no lock."""
+    with repository.transaction() as locked:
+        try:
+            for one in moves:
+                locked.lock_ref(one.ref)
+            for one in moves:
+                _compare(repository, one)
+        except (LibraryError, OSError) as err:  # a lock or a folder in the way, a full disk: git says it in its words
+            raise NotSimple from err
+        for one in moves:
+            assert one.new is not None
+            locked.set_target(one.ref, one.new)
 
 
 def _is_plain(one: RefMove, kind_of: Callable[[Sha], str | None]) -> bool:
@@ -90,29 +169,42 @@ def _is_plain(one: RefMove, kind_of: Callable[[Sha], str | None]) -> bool:
     return kind == "commit" or (kind is not None and not one.ref.startswith(BRANCHES))
 
 
-def _was(git_dir: Path, one: RefMove) -> bool:
-    """Is it what it has to be? False: not for us to say. Read under the ref's lock, without which nobody prunes it."""
-    if os.path.lexists(git_dir / one.ref):
-        at = loose(git_dir, one.ref)
-        if at is None:
-            return False
-    else:
-        at = packed(git_dir, one.ref)
-        if at is None and _in_the_way(git_dir, one.ref):
-            return False
+def _compare(repository: Repository, one: RefMove) -> None:
+    """Under the ref's lock, without which nobody prunes it."""
+    at = value(repository, one.ref)
+    if at is None and _in_the_way(repository, one.ref):
+        raise NotSimple
     if at != one.old:
         raise Stale(f"{one.ref} is at {at} but expected {one.old}")
+
+
+def _in_the_way(repository: Repository, ref: str) -> bool:
+    """A packed ref whose name is a folder of this one's, or the other way round. One that is a file is in the way of
+    the lock already."""
+    if any(value(repository, folder) is not None for folder in parents(ref)[1:]):
+        return True
+    try:
+        packed = Path(repository.path, "packed-refs").read_bytes()
+    except FileNotFoundError:
+        return False
+    return f" {ref}/".encode() in packed
+
+
+def _remove_orphaned_lock(git_dir: Path, stderr: str) -> bool:
+    """Whoever was killed inside a transaction leaves `<ref>.lock`. We alone move these refs, one process at a time, so
+    a lock that is there while we hold ours, and does not go away, belongs to nobody."""
+    found = LOCK_THERE.search(stderr)
+    if found is None:
+        return False
+    lock = Path(found[1]) if found[1].startswith("/") else git_dir / found[1]
+    deadline = time.monotonic() + ORPHAN_PATIENCE
+    while lock.exists() and time.monotonic() < deadline:
+        time.sleep(LOCK_POLL)
+    lock.unlink(missing_ok=True)
     return True
 
 
-def _in_the_way(git_dir: Path, ref: str) -> bool:
-    """A packed ref whose name is a folder of this one's, or the other way round."""
-    names = [line.partition(" ")[2] for line in _packed_refs(git_dir).splitlines()]
-    return any(name and (name.startswith(f"{ref}/") or ref.startswith(f"{name}/")) for name in names)
-
-
-def _packed_refs(git_dir: Path) -> str:
-    try:
-        return (git_dir / "packed-refs").read_text(encoding="utf-8", errors="surrogateescape")
-    except FileNotFoundError:
-        return ""
+def _raise_stale(args: tuple[str, ...], result: GitResult) -> None:
+    if STALE.search(result.stderr):
+        raise Stale(result.stderr.strip())
+    raise_for(args, result)

@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from damascus.domain.errors import DamascusError, TransientError
+from damascus.domain.errors import DamascusError, GitError, TransientError
 from damascus.domain.failures import transient_git_output
 from damascus.domain.ids import SHA_PATTERN, Sha
 from damascus.domain.ports import Stale
 from damascus.git import stores
-from damascus.git.commands import GitError, GitResult, isolated_environment, run_git
+from damascus.git.commands import GitResult, isolated_environment, run_git
 from damascus.git.mirror import Mirror, RefMove
 
 LOOK_LIMIT = 45.0
@@ -121,7 +121,7 @@ class Remote:
     def _git(self, args: tuple[str, ...], limit: float, git_dir: Path | None = None) -> GitResult:
         where = git_dir or self.mirror.store
         result = run_git(args, self._environment(where), where, limit=limit)
-        return GitResult(result.code, result.raw, _told(result.stderr, self.token()))
+        return GitResult(result.code, result.raw, _without_token(result.stderr, self.token()))
 
     def _environment(self, git_dir: Path) -> dict[str, str]:
         env = isolated_environment((str(self.mirror.path), str(self.mirror.store)))
@@ -178,7 +178,7 @@ def with_settings(env: Mapping[str, str], settings: Sequence[tuple[str, str]]) -
     return {**env, **more}
 
 
-def _told(stderr: str, token: str) -> str:
+def _without_token(stderr: str, token: str) -> str:
     """What git said; should a server repeat the token, it is not repeated by us."""
     return stderr.replace(token, "***") if token else stderr
 

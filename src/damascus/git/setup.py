@@ -26,28 +26,30 @@ from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError, Stopping
 from damascus.domain.ids import Sha
 from damascus.git.in_place import set_up_in
-from damascus.git.made import Made, entries, first_reference, is_as_laid, keep_only, made_in
+from damascus.git.made import (
+    LaidBySetup,
+    MadeBySetup,
+    content_of,
+    entries,
+    first_reference,
+    is_as_laid,
+    keep_only,
+    made_in,
+)
 from damascus.git.mirror import Mirror
 from damascus.git.own_products import own_products, refusal
-from damascus.git.sources import Sources
 from damascus.git.workspaces import delete
+from damascus.stacks.others import footprints, toolchains
+from damascus.stacks.own_code import Sources
 from damascus.system import process, seats
 from damascus.system.sandbox import Cage, Level, detect, seats_at
 from damascus.system.toolchains import compilers
 
 LAYOUT = "2"
 """Of a template's folder; an older one is never taken for a newer."""
-LOCK_FILES = frozenset({
-    "poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "Pipfile", "pyproject.toml", "setup.py", "setup.cfg",
-    "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", "package.json",
-    ".npmrc", "go.sum", "go.mod", "go.work", "Cargo.lock", "Cargo.toml", "rust-toolchain.toml", "rust-toolchain",
-    "Gemfile.lock", "Gemfile", "composer.lock", "composer.json", ".python-version", ".nvmrc", ".node-version",
-    ".tool-versions",
-})  # fmt: skip
-REQUIREMENTS = "requirements*.txt", "constraints*.txt", "requirements/*.txt"
 MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile", "justfile", "Taskfile.yml"})
 MAKERS = frozenset({"make", "gmake", "just", "task"})
-KEEP = ("PATH", "LANG", "SSL_CERT_FILE", "PIP_INDEX_URL", "PIP_CERT", "NPM_CONFIG_REGISTRY")
+KEEP = ("PATH", "LANG", "SSL_CERT_FILE", *(name for each in toolchains() for name in each.registries))
 REMEMBERED = 1000
 
 
@@ -91,7 +93,7 @@ class WorkspaceSetup:
 
     def as_laid(self, checkout: Path, base: Sha, config: Config) -> Callable[[str], bool]:
         """Which paths in a checkout are as set-up or `copy` put them there: these are no story's work."""
-        made = Made.read(self.folder / self._key(base, config)) if config.workspace.setup else None
+        made = MadeBySetup.read(self.folder / self._key(base, config)) if config.workspace.setup else None
 
         def unchanged(path: str) -> bool:
             if made is not None and is_as_laid(made.folder / path, checkout / path):
@@ -99,6 +101,19 @@ class WorkspaceSetup:
             return path in config.workspace.copy_files and is_as_laid(self.user_top / path, checkout / path)
 
         return unchanged
+
+    def laid(self, base: Sha, config: Config) -> LaidBySetup | None:
+        """What a checkout of this base gets. None where no hash can say it: set-up runs in each checkout."""
+        copied = {name: self.user_top / name for name in config.workspace.copy_files}
+        contents = {name: source.read_bytes() for name, source in copied.items() if source.is_file()}
+        if not config.workspace.setup:
+            return LaidBySetup("", contents)
+        made = self._made(base, config)
+        return (
+            None
+            if made.refers or not made.content
+            else LaidBySetup(f"{self._key(base, config)} {made.content}", contents)
+        )
 
     def home_of(self, checkout: Path) -> Path | None:
         """HOME of the set-up that this checkout was prepared by: what was fetched lies there."""
@@ -108,7 +123,7 @@ class WorkspaceSetup:
     def _set_up(self, checkout: Path, base: Sha, config: Config) -> None:
         made = self._made(base, config)
         if made.refers:
-            place = Place(checkout, made.home, made.home.with_name("setup-again.log"))
+            place = SetupPlace(checkout, made.home, made.home.with_name("setup-again.log"))
             set_up_in(checkout, lambda folder: self.mirror.checkout(base, folder), lambda _: self._run(place, config))
         else:
             made.lay(checkout)
@@ -131,14 +146,14 @@ class WorkspaceSetup:
 
     # ── the template ──────────────────────────────────────────────────────────────────────────────────
 
-    def _made(self, base: Sha, config: Config) -> Made:
+    def _made(self, base: Sha, config: Config) -> MadeBySetup:
         place = self.folder / self._key(base, config)
-        if (made := Made.read(place)) is not None:
+        if (made := MadeBySetup.read(place)) is not None:
             return made
         self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.mirror.lock_file("setup"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return Made.read(place) or self._build(place, base, config)
+            return MadeBySetup.read(place) or self._build(place, base, config)
 
     def _key(self, base: Sha, config: Config) -> str:
         """The command, what it may read of the base, and where it sees itself."""
@@ -149,7 +164,7 @@ class WorkspaceSetup:
             state.update(f"{path}\0{files[path].mode} {files[path].sha}\0".encode(errors="surrogateescape"))
         return state.hexdigest()[:24]
 
-    def _build(self, place: Path, base: Sha, config: Config) -> Made:
+    def _build(self, place: Path, base: Sha, config: Config) -> MadeBySetup:
         if place.exists():
             delete(place)
         tree, home = place / "tree", place / "home"
@@ -157,12 +172,12 @@ class WorkspaceSetup:
             folder.mkdir(parents=True)
         self.mirror.checkout(base, tree)
         before = entries(tree)
-        self._run(Place(tree, home, place / "setup.log"), config)
+        self._run(SetupPlace(tree, home, place / "setup.log"), config)
         roots = made_in(tree, before)
         self._refuse_own(tree, roots, home, base, config)
         refers = "" if self._seated else first_reference(tree, roots)
         keep_only(tree, roots)
-        made = Made(place / "made", home, roots, refers)
+        made = MadeBySetup(place / "made", home, roots, refers, content_of(tree, roots))
         tree.rename(made.folder)
         made.record(place)
         return made
@@ -178,7 +193,7 @@ class WorkspaceSetup:
         for found in own_products(sources, roots, home):
             raise DamascusError(refusal(found, config.workspace.setup))
 
-    def _run(self, place: "Place", config: Config) -> None:
+    def _run(self, place: "SetupPlace", config: Config) -> None:
         given = {key: os.environ[key] for key in (*KEEP, *config.workspace.env) if key in os.environ}
         here = seats_at(self.level, place.checkout, place.home)
         temporary = place.home.with_name("tmp")
@@ -203,7 +218,7 @@ class WorkspaceSetup:
 
 
 @dataclass(frozen=True)
-class Place:
+class SetupPlace:
     """Where set-up runs, its HOME and its log."""
 
     checkout: Path
@@ -222,4 +237,7 @@ def read_by(command: str, files: Iterable[str]) -> list[str]:
 
 
 def _is_list(path: PurePosixPath) -> bool:
-    return path.name in LOCK_FILES or any(path.match(pattern) for pattern in REQUIREMENTS)
+    return any(
+        path.name in each.lock_files or any(path.match(pattern) for pattern in each.lock_patterns)
+        for each in footprints()
+    )

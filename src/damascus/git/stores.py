@@ -82,6 +82,11 @@ def _build(path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
+def gc_lock(store: Path) -> Path:
+    """Held while a store is packed, and while it is copied: packing takes away what was packed."""
+    return store / "damascus-gc.lock"
+
+
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
     """One process after the other."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from damascus.domain.ids import Sha
 from damascus.git.commands import Git
-from damascus.git.objects import REGULAR
+from damascus.git.trees import REGULAR
 from damascus.system.scratch import scratch_folder
 
 PLAIN = re.compile(r"(?:[A-Za-z0-9_+=@%,-][A-Za-z0-9._+=@%, -]*(?:/|\Z))+")

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from damascus.domain.ids import Sha
-from damascus.git.objects import FOLDER, GITLINK, Objects
+from damascus.git.objects import Objects
+from damascus.git.trees import FOLDER, GITLINK
 
 FEW_COMMITS = 5
 FEW_OBJECTS = 200

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import ChangedFile
-from damascus.git.objects import FOLDER, GITLINK, REGULAR, Entry
+from damascus.git.trees import FOLDER, GITLINK, REGULAR, TreeEntry
 
-Folder = dict[str, Entry]
+Folder = dict[str, TreeEntry]
 GONE = "000000"
 
 
@@ -34,7 +34,7 @@ def _walk(read: Callable[[Sha], Folder], trees: tuple[Sha | None, Sha | None], p
         yield from _file(path, was, now)
 
 
-def _file(path: str, was: Entry | None, now: Entry | None) -> Iterator[ChangedFile]:
+def _file(path: str, was: TreeEntry | None, now: TreeEntry | None) -> Iterator[ChangedFile]:
     here = was is not None and was.mode != FOLDER
     there = now is not None and now.mode != FOLDER
     if here and there:

@@ -19,11 +19,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from damascus.domain.errors import TransientError
+from damascus.domain.errors import GitError, TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Blocked
-from damascus.git.commands import CALL_LIMIT, Git, GitError, GitResult
-from damascus.git.objects import parents
+from damascus.git.commands import CALL_LIMIT, Git, GitResult
+from damascus.git.trees import parents
 from damascus.system.scratch import scratch_folder
 
 MARKER = "damascus-landing"

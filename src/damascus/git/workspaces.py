@@ -24,8 +24,8 @@ from damascus.git.commands import IDENTITY
 from damascus.git.contents import NOTHING_NAMED, Room, TreeWriter, Walk, base_rules, base_sizes, stat_index
 from damascus.git.excludes import BUILT_IN
 from damascus.git.mirror import ATTRIBUTES, Mirror
-from damascus.git.objects import REGULAR, SYMLINK
 from damascus.git.rebasing import merged_tree
+from damascus.git.trees import REGULAR, SYMLINK
 
 CONFIG = f"""[core]
 \trepositoryformatversion = 0

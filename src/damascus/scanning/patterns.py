@@ -11,59 +11,22 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-PREFIXED = {
-    "Anthropic key": r"sk-ant-[A-Za-z0-9_-]{20,}",
-    "OpenAI key": r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|sk-[A-Za-z0-9]{48}(?![A-Za-z0-9])",
-    "OpenRouter key": r"sk-or-v1-[0-9a-f]{32,}",
-    "AWS access key": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[0-9A-Z])[0-9A-Z]{16}(?![0-9A-Za-z])",
-    "private key": r"-----BEGIN (?:[A-Z0-9]{2,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d",
-    "JSON web token": r"eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{10,}",
-    "Azure storage key": r"AccountKey=[0-9A-Za-z+/]{86}==",
-    "Telegram token": r"\d{8,10}:AA[0-9A-Za-z_-]{33}(?![0-9A-Za-z_-])",
-    "Discord token": r"[MNO][0-9A-Za-z_-]{23,25}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27,38}(?![0-9A-Za-z_-])",
-    "Mailchimp key": r"[0-9a-f]{32}-us\d{1,2}(?!\w)",
-    "Square token": r"sq0(?:atp|csp|idp)-[0-9A-Za-z_-]{22,43}",
-    "Slack webhook": r"https://hooks\.slack\.com/(?:services|workflows)/T[0-9A-Za-z_]{6,}/[0-9A-Za-z_/]{16,}",
-    "Airtable token": r"pat[0-9A-Za-z]{14}\.[0-9a-f]{64}",
-    "Artifactory token": r"AKC[0-9A-Za-z]{10,}[0-9A-Za-z_-]{40,}",
-    "Google API key": r"AIza[0-9A-Za-z_-]{35}",
-    "Google OAuth token": r"ya29\.[0-9A-Za-z_-]{20,}|GOCSPX-[0-9A-Za-z_-]{28}",
-    "GitHub token": r"github_pat_[0-9A-Za-z_]{22,}|gh[pousr]_[0-9A-Za-z]{36,}",
-    "GitLab token": r"gl(?:pat|ptt|rt|cbt|dt|soat)-[0-9A-Za-z_-]{20,}",
-    "npm token": r"npm_[A-Za-z0-9]{36}",
-    "PyPI token": r"pypi-AgE[A-Za-z0-9_-]{20,}",
-    "Stripe key": r"[sr]k_(?:live|test)_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z+/]{24,}",
-    "Slack token": r"xapp-\d-[0-9A-Za-z-]{20,}|xox[abeoprs]-[0-9A-Za-z-]{20,}",
-    "Twilio key": r"(?:AC|SK)[0-9a-f]{32}(?![0-9a-f])",
-    "SendGrid key": r"SG\.[\w-]{20,24}\.[\w-]{39,50}",
-    "Mailgun key": r"key-[0-9a-f]{32}(?![0-9a-f])",
-    "DigitalOcean token": r"do[oprt]_v1_[0-9a-f]{64}",
-    "Databricks token": r"dapi[0-9a-f]{32}",
-    "Doppler token": r"dp\.(?:pt|st|ct|sa|scim|audit)\.[0-9A-Za-z.]{30,}",
-    "Shopify token": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
-    "Vault token": r"hv[sbr]\.[0-9A-Za-z_-]{20,}",
-    "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
-    "Groq key": r"gsk_[0-9A-Za-z]{40,}",
-    "Replicate token": r"r8_[0-9A-Za-z]{30,}",
-    "xAI key": r"xai-[0-9A-Za-z]{40,}",
-    "Linear key": r"lin_(?:api|oauth)_[0-9A-Za-z]{32,}",
-    "Notion token": r"(?:secret|ntn)_[0-9A-Za-z]{40,}",
-    "Docker token": r"dckr_[po]at_[0-9A-Za-z_-]{20,}",
-    "age key": r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
-    "Supabase token": r"sb[ps]_[0-9a-f]{40}",
-    "PlanetScale token": r"pscale_(?:tkn|pw|oauth)_[0-9A-Za-z_.-]{30,}",
-    "Grafana token": r"gl(?:sa|c)_[0-9A-Za-z+/_=]{32,}",
-    "Sentry token": r"sntrys_[0-9A-Za-z+/=_]{40,}",
-    "New Relic key": r"NRAK-[0-9A-Z]{27}",
-    "Postman key": r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}",
-    "Atlassian token": r"ATATT3[0-9A-Za-z_=-]{60,}",
-    "Figma token": r"figd_[0-9A-Za-z_-]{40,}",
-    "Terraform token": r"[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z_=-]{60,}",
-}
-NAMED = re.compile(
-    r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<k{n}>{shape})" for n, shape in enumerate(PREFIXED.values())) + ")"
-)
-KINDS = list(PREFIXED)
+from damascus.scanning.shapes import MARKS, PADDED, PREFIXED, SERVICES
+
+EXPRESSIONS = {kind: re.compile(rf"(?<![A-Za-z0-9])(?:{shape})") for kind, shape in PREFIXED.items()}
+LITERAL = re.compile(r"(?:[\w:/=~% -]|\\\.)+(?![{?*+])")
+
+
+def _marks(kind: str) -> tuple[str, ...]:
+    """What each alternative begins with, unless the table says what to look for."""
+    if kind in MARKS:
+        return MARKS[kind]
+    begins = [LITERAL.match(each) for each in re.split(r"\|(?![^(\[]*[)\]])", PREFIXED[kind])]
+    return tuple(begin.group().replace("\\", "") if begin else "" for begin in begins)
+
+
+MARKED = [(mark, kind) for kind in PREFIXED for mark in _marks(kind)]
+"""A kind with the empty mark is looked for in every line: none of today's has it (a test says so)."""
 
 URL_PASSWORD = re.compile(r"://[^\s/:@'\"`{}$<>%()\[\]]{1,100}:(?P<value>[^\s/:@'\"`{}$<>%()\[\]]{3,100})@[\w\[.-]")
 WEAK_PASSWORDS = frozenset({"password", "passwd", "pass", "pwd", "secret", "postgres", "user", "admin", "test", "root"})
@@ -77,6 +40,19 @@ ASSIGNED = (
 )
 QUOTED_VALUE = re.compile(ASSIGNED + r"[a-z]{0,2}(?P<quote>['\"`])(?P<value>[^'\"`\s]{12,200})(?P=quote)", re.I)
 BARE_VALUE = re.compile(ASSIGNED + r"(?P<value>[^'\"`\s#<>{}()\[\],;]{12,200})[ \t]*$", re.I)
+OF_A_SERVICE = re.compile(
+    rf"(?<![A-Za-z])(?:{'|'.join(SERVICES)})[\w.-]{{0,30}}['\"\]]{{0,2}}[ \t]{{0,8}}(?::=|=>|=|:)[ \t]{{0,8}}"
+    r"(?:(?P<quote>['\"`])(?P<value>[0-9A-Za-z_=+-]{15,200})(?P=quote)|(?P<bare>[0-9A-Za-z_=+-]{15,200})[ \t]*$)",
+    re.I,
+)
+IN_A_HEADER = re.compile(
+    r"authorization['\"]?[ \t]{0,8}[:=][ \t]{0,8}['\"]?(?:basic|bearer|token)[ \t]{1,8}(?P<value>[\w=~.+/-]{12,400})"
+    r"|x-(?:api|auth)-(?:key|token)['\"]?[ \t]{0,8}[:=][ \t]{0,8}['\"]?(?P<key>[\w=~.+/-]{12,400})",
+    re.I,
+)
+OF_CURL = re.compile(
+    r"\bcurl\b[^\n|;]{0,300}?[ \t](?:-u|--user)[ \t=]{0,4}['\"]?[^\s:'\"$]{1,60}:(?P<value>[^\s'\"$<>{}]{8,200})"
+)
 BASE64 = re.compile(r"(?P<quote>['\"`])(?P<value>[A-Za-z0-9+/_-]{32,200}={0,2})(?P=quote)")
 BARE_FILES = re.compile(r"(?:.*/)?(?:\.env[^/]*|[^/]*\.(?:env|ini|cfg|conf|properties|ya?ml|toml|tfvars))")
 GENERATED = re.compile(
@@ -124,8 +100,9 @@ def known_kinds(line: str) -> set[str]:
 
 
 def named_kinds(line: str) -> set[str]:
-    found = [match for match in NAMED.finditer(line) if not is_placeholder(match.group())]
-    kinds = {KINDS[int((match.lastgroup or "k0")[1:])] for match in found}
+    maybe = {kind for mark, kind in MARKED if mark in line}
+    found = [(kind, match.group()) for kind in maybe for match in EXPRESSIONS[kind].finditer(line)]
+    kinds = {kind for kind, text in found if not is_placeholder(text.replace(PADDED.get(kind, "\n"), ""))}
     if "://" in line and any(is_secret(match["value"]) for match in URL_PASSWORD.finditer(line)):
         kinds.add("password in a URL")
     return kinds
@@ -167,10 +144,32 @@ def generic_kinds(path: str, line: str, *, digests: bool = False) -> set[str]:
     found = [match["value"] for pattern in patterns for match in pattern.finditer(line)]
     if any(_looks_random(value) and not (here and is_digest(value)) for value in found):
         kinds.add("secret in an assignment")
+    if any(_looks_random(value) and not (here and is_digest(value)) for value in _of_services(path, line)):
+        kinds.add("key of a service")
+    headers = [match["value"] or match["key"] for match in IN_A_HEADER.finditer(line)]
+    if any(_looks_random(value) for value in headers) or any(
+        is_secret(match["value"]) for match in OF_CURL.finditer(line)
+    ):
+        kinds.add("credentials in a request")
     texts = [match["value"] for match in BASE64.finditer(line)] if not DIGEST.search(line) else []
     if any(_is_high_entropy(value) and not ((here or digests) and is_digest(value)) for value in texts):
         kinds.add("high-entropy text")
     return kinds
+
+
+def _of_services(path: str, line: str) -> list[str]:
+    small = line.lower()
+    if not any(word in small for word in SERVICES):
+        return []
+    bare = BARE_FILES.fullmatch(path) is not None
+    found = [match["value"] or (match["bare"] if bare else "") for match in OF_A_SERVICE.finditer(line)]
+    return [value for value in found if value]
+
+
+def _has_credentials(line: str) -> bool:
+    headers = [match["value"] or match["key"] for match in IN_A_HEADER.finditer(line)]
+    passwords = [match["value"] for match in OF_CURL.finditer(line)]
+    return any(map(_looks_random, headers)) or any(map(is_secret, passwords))
 
 
 def is_digest(value: str) -> bool:

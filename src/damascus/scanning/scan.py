@@ -146,10 +146,17 @@ def _exactly(sock: socket.socket, size: int) -> bytes | None:
 CALLS = {
     "tests_in": "damascus.stacks.wire",
     "read_run": "damascus.stacks.wire",
+    "contract_files": "damascus.contracts.wire",
+    "look_at_description": "damascus.contracts.wire",
+    "operations_of": "damascus.contracts.wire",
+    "schema_files": "damascus.contracts.wire",
+    "look_at_schema": "damascus.contracts.wire",
 }
 """Readers of agents' text that this process runs for the worker, and where they are written: pure, JSON to JSON."""
 CALL_SECONDS = 5
 """Of processor time. Whoever needs more has been given a text that was made for it: the process ends."""
+LONGER = {"look_at_description": 10, "look_at_schema": 10}
+"""Libraries of others, on two large documents at once."""
 CALL_MEMORY = 4 << 30
 
 
@@ -159,7 +166,7 @@ def call(name: str, given: dict[str, Any]) -> dict[str, object]:
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = int(used.ru_utime + used.ru_stime)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (spent + CALL_SECONDS + 1, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + LONGER.get(name, CALL_SECONDS) + 1, hard))
     try:
         return {"value": reader(**given)}
     except (RecursionError, MemoryError, ValueError, OverflowError) as err:

@@ -25,7 +25,7 @@ class ScanFailed(Exception):
     """The content could not be scanned: it has not passed."""
 
 
-class Unreadable(ScanFailed):
+class TooMuchToRead(ScanFailed):
     """This very text took all the processor time or memory that a reader may use: whoever wrote it is to blame."""
 
 
@@ -66,7 +66,7 @@ class Scanner:
         """What a named reader makes of a text (scan.CALLS)."""
         answer = self._answer({"call": name, "given": given})
         if "unreadable" in answer:
-            raise Unreadable(answer["unreadable"])
+            raise TooMuchToRead(answer["unreadable"])
         return answer["value"]
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Scanner:
                     raise ScanFailed(f"the scan took over {self._time_limit:g} s") from None
                 except (OSError, ValueError, KeyError) as err:
                     if self._end() == -signal.SIGXCPU:
-                        raise Unreadable("it took too much processor time") from None
+                        raise TooMuchToRead("it took too much processor time") from None
                     if last:
                         raise ScanFailed(f"the scanner ended ({type(err).__name__})") from None
         finally:

@@ -1,11 +1,12 @@
-"""The stacks we know. A new one is a sibling file and a line here."""
+"""The stacks we know, and what the tree asks of all of them. A new one is its record and a line in the registry."""
 
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from damascus.domain.scope import glob_regex
 from damascus.stacks import go, node, python, rust
-from damascus.stacks.stack import READ_LIMIT, Stack, WrittenFile, WrittenTest, paths
+from damascus.stacks.stack import Runner, Stack, paths
+from damascus.stacks.written import READ_LIMIT, WrittenFile, WrittenTest
 
 REGISTRY: dict[str, Stack] = {stack.name: stack for stack in (python.STACK, node.STACK, go.STACK, rust.STACK)}
 
@@ -22,8 +23,12 @@ __all__ = [
     "detect",
     "is_judge",
     "is_test",
+    "parsed_here",
+    "runner_called",
     "stack_of",
+    "stack_of_runner",
     "tests_in",
+    "tests_in_code",
     "written_name",
 ]
 
@@ -63,6 +68,27 @@ def stack_of(path: str) -> Stack | None:
     return next((stack for stack in REGISTRY.values() if suffix in stack.extensions), None)
 
 
+def runner_called(name: str) -> Runner | None:
+    return next((each for stack in REGISTRY.values() for each in stack.runners if each.name == name), None)
+
+
+def stack_of_runner(name: str) -> Stack | None:
+    """Whose tests a runner runs, by the name in its reports."""
+    return next((stack for stack in REGISTRY.values() if any(each.name == name for each in stack.runners)), None)
+
+
+def tests_in_code(path: str) -> bool:
+    """May this file of code hold tests, too?"""
+    stack = stack_of(path)
+    return stack is not None and stack.tests_in_code
+
+
+def parsed_here(path: str) -> bool:
+    """Is this file compiled in the scanner's process? That runs nothing of it."""
+    stack = stack_of(path)
+    return stack is not None and stack.parsed_here
+
+
 def written_name(test: str) -> tuple[str, str]:
     """The file of a reported test, and the name that it has there: `a_test.go::TestA/sub` is TestA of a_test.go."""
     path, _, name = test.partition("::")
@@ -73,6 +99,6 @@ def written_name(test: str) -> tuple[str, str]:
 def tests_in(source: bytes, path: str) -> WrittenFile:
     """The tests of one file, read from its text alone. Nothing of a language we don't know."""
     stack = stack_of(path)
-    if stack is None or len(source) > READ_LIMIT:
-        return WrittenFile(unread=stack is not None)
-    return stack.read(source.decode("utf-8", errors="replace"))
+    if stack is None or stack.read is None or len(source) > READ_LIMIT:
+        return WrittenFile(unread=stack is not None and stack.read is not None)
+    return stack.read()(source.decode("utf-8", errors="replace"))

@@ -1,27 +1,22 @@
-"""Failing tests of ours, laid into files of the four stacks: appended, alone in a file, or as a test's first line.
+"""Failing tests of ours, laid into files: appended, alone in a file, or as a test's first line.
 
-A stack's `Layer` is a sibling; all of them only edit text and answer None where they can't be sure of the place.
+A stack's `Layer` does it (`Stack.canaries`); all of them only edit text and answer None where they can't be sure of the
+place.
 """
 
 from collections.abc import Callable, Collection
 
 from damascus.stacks import stack_of
-from damascus.stacks.canaries_go import GO
-from damascus.stacks.canaries_node import NODE
-from damascus.stacks.canaries_python import PYTHON
-from damascus.stacks.canaries_rust import RUST
 from damascus.stacks.layer import Laid, Layer, Style
 from damascus.stacks.made_up import MadeUp
-from damascus.stacks.stack import READ_LIMIT
+from damascus.stacks.written import READ_LIMIT
 
-LAYERS: dict[str, Layer] = {"python": PYTHON, "node": NODE, "go": GO, "rust": RUST}
-
-__all__ = ["Laid", "Style", "alone", "append", "beside", "first_lines", "layer_of"]
+__all__ = ["Laid", "Style", "alone", "append", "beside", "expecting", "first_lines", "layer_of"]
 
 
 def layer_of(path: str) -> Layer | None:
     stack = stack_of(path)
-    return LAYERS[stack.name] if stack else None
+    return stack.canaries() if stack is not None and stack.canaries is not None else None
 
 
 def append(path: str, source: bytes, made: MadeUp, style: Style) -> Laid | None:
@@ -37,6 +32,11 @@ def alone(path: str, like: bytes, made: MadeUp, style: Style) -> Laid | None:
 def first_lines(path: str, source: bytes, tests: Collection[str], made: MadeUp) -> Laid | None:
     """The file with these tests of its own failing at once. `names` of the answer are those that could be changed."""
     return _laid(path, source, lambda layer, text: layer.first_lines(text, tests, made))
+
+
+def expecting(path: str, source: bytes, tests: Collection[str], made: MadeUp) -> Laid | None:
+    """The file with these tests of its own expecting another value. `names` are those that could be changed."""
+    return _laid(path, source, lambda layer, text: layer.expecting(text, tests, made))
 
 
 def beside(path: str, neighbours: Collection[str], made: MadeUp) -> str | None:

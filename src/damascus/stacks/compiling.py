@@ -1,23 +1,12 @@
 """What checks that a written file compiles, by stack (A12). Python needs no command: compiling runs nothing."""
 
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-PYTHON = (".py",)
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """One stack's compiler. `roots` mark the folder that it checks, `needs` what must lie there beside them."""
-
-    tool: str
-    suffixes: tuple[str, ...]
-    roots: tuple[str, ...]
-    words: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    local: str = ""
+from damascus.stacks import stack_of
+from damascus.stacks.stack import Recipe
 
 
 @dataclass(frozen=True)
@@ -27,36 +16,15 @@ class CompileCheck:
     tool: str
     folder: str = ""
     argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
-
-
-RECIPES = (
-    Recipe("go", (".go",), ("go.mod", "go.work"), ("build", "-o", "/dev/null", "./...")),
-    Recipe(
-        "tsc",
-        (".ts", ".tsx", ".mts", ".cts"),
-        ("tsconfig.json",),
-        ("--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", "{cache}/tsbuildinfo", "-p", "."),
-        local="node_modules/.bin/tsc",
-    ),
-    Recipe(
-        "cargo",
-        (".rs",),
-        ("Cargo.toml",),
-        ("check", "--quiet", "--locked", "--offline", "--message-format", "short"),
-        needs=("Cargo.lock",),
-    ),
-)
-"""None writes into the checkout: what they left there would be in the story's diff. So cargo needs its lock file."""
-
-
-def is_python(path: str) -> bool:
-    return PurePosixPath(path).suffix in PYTHON
 
 
 def check_of(path: str, there: Callable[[str], bool], cache: str) -> CompileCheck | None:
     """The check of a written file; None for a file that no compiler reads. `there` looks into the workspace."""
-    recipe = next((recipe for recipe in RECIPES if PurePosixPath(path).suffix in recipe.suffixes), None)
+    stack = stack_of(path)
+    recipe = stack.compiler if stack else None
+    recipe = recipe if recipe and PurePosixPath(path).suffix in recipe.suffixes else None
     folder = _root_of(path, recipe, there) if recipe else None
     if recipe is None or folder is None:
         return None
@@ -66,7 +34,8 @@ def check_of(path: str, there: Callable[[str], bool], cache: str) -> CompileChec
     if program is None:
         return CompileCheck(recipe.tool, folder, missing=f"{recipe.tool} is not installed")
     words = tuple(word.replace("{cache}", cache) for word in recipe.words)
-    return CompileCheck(recipe.tool, folder, (program, *words))
+    environment = {name: value.replace("{cache}", cache) for name, value in recipe.environment.items()}
+    return CompileCheck(recipe.tool, folder, (program, *words), environment)
 
 
 def _root_of(path: str, recipe: Recipe, there: Callable[[str], bool]) -> str | None:

@@ -14,18 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from damascus.stacks.runners.record import FOLDER, ROOT
+from damascus.stacks import REGISTRY
+from damascus.stacks.runners.record import FOLDER, LINES, ROOT
 
-SOURCES = Path(__file__).parent / "runners"
+SHARED = Path(__file__).parent / "runners"
 PACKAGE = Path("lib/damascus/stacks/runners")
-"""Where they can import each other by the names that they have here."""
-BY_PYTHON = ("go", "cargo", "rust-binary")
-ENDINGS = (".py", ".cjs", ".mjs")
-IN_PATH = ("go", "cargo", "node")
+"""Where they can import each other, and what they share, by the names that they have there."""
 PYTHON = Path("python")
 """Where every Python of a command finds a `sitecustomize` of ours."""
-START = "python_start.py"
-SCRIPT = '#!/bin/sh\nexec {python} -I -S {run} {program} {folder} "$@"\n'
+SCRIPT = '#!/bin/sh\nexec {python} -I -S {run} {module} {folder} "$@"\n'
 NODE = """\
 #!/bin/sh
 rest=$PATH:
@@ -38,7 +35,7 @@ done
 echo "node: not found" >&2
 exit 127
 """
-VARIABLES = (FOLDER, ROOT)
+VARIABLES = (FOLDER, ROOT, LINES)
 """Ours, as a judged command sees them. Code that is no test has no business with them."""
 
 
@@ -51,8 +48,9 @@ class Kit:
     @classmethod
     def below(cls, parent: Path) -> "Kit":
         """Made now, or by another worker before."""
-        texts = {path.name: path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in ENDINGS}
-        name = hashlib.sha256(repr((sorted(texts.items()), sys.executable, SCRIPT, NODE)).encode()).hexdigest()[:16]
+        texts = {path.name: path.read_bytes() for path in _files()}
+        made = (sorted(texts.items()), _programs(), sys.executable, SCRIPT, NODE)
+        name = hashlib.sha256(repr(made).encode()).hexdigest()[:16]
         kit = cls(parent / name)
         if not kit.folder.exists():
             kit._make(texts)
@@ -65,29 +63,36 @@ class Kit:
         for name, content in texts.items():
             (draft / PACKAGE / name).write_bytes(content)
         (draft / PYTHON).mkdir()
-        (draft / PYTHON / "sitecustomize.py").write_bytes(texts[START])
-        for program in (*BY_PYTHON, "node"):
-            script = draft / program / program
-            script.parent.mkdir()
-            script.write_text(self._script(program))
-            script.chmod(0o755)
+        for start in _loaded("by_python"):
+            (draft / PYTHON / "sitecustomize.py").write_bytes(texts[start])
+        for program, script in self._scripts().items():
+            place = draft / program / program
+            place.parent.mkdir()
+            place.write_text(script)
+            place.chmod(0o755)
         try:
             draft.rename(self.folder)
         except OSError:
             shutil.rmtree(draft, ignore_errors=True)
 
-    def _script(self, program: str) -> str:
-        folder = shlex.quote(str(self.folder / program))
-        if program == "node":
-            return NODE.format(folder=folder, preload=shlex.quote(str(self.folder / PACKAGE / "preload.cjs")))
+    def _scripts(self) -> dict[str, str]:
+        """By the program that each stands before."""
+        made = {program: self._script(program, module) for program, module in _programs().items()}
+        for preload in _loaded("by_node"):
+            folder, loaded = self.folder / "node", self.folder / PACKAGE / preload
+            made["node"] = NODE.format(folder=shlex.quote(str(folder)), preload=shlex.quote(str(loaded)))
+        return made
+
+    def _script(self, program: str, module: str) -> str:
         python, run = shlex.quote(sys.executable), shlex.quote(str((self.folder / PACKAGE / "run").with_suffix(".py")))
-        return SCRIPT.format(python=python, run=run, program=program, folder=folder)
+        return SCRIPT.format(python=python, run=run, module=module, folder=shlex.quote(str(self.folder / program)))
 
     def switched_on(self, env: Mapping[str, str], reports: Path, tree: str) -> dict[str, str]:
         """The same environment, with runners that report into `reports` what they run in `tree`."""
         path = env.get("PATH", os.defpath)
-        there = [str(self.folder / name) for name in IN_PATH if shutil.which(name, path=path)]
-        options = f'{env.get("NODE_OPTIONS", "")} --require "{self.folder / PACKAGE / "preload.cjs"}"'.strip()
+        there = [str(self.folder / name) for name in _in_path() if shutil.which(name, path=path)]
+        required = [f'--require "{self.folder / PACKAGE / preload}"' for preload in _loaded("by_node")]
+        options = " ".join([env.get("NODE_OPTIONS", ""), *required]).strip()
         python = [str(self.folder / PYTHON), env.get("PYTHONPATH", "")]
         return {
             **env,
@@ -97,3 +102,23 @@ class Kit:
             FOLDER: str(reports),
             ROOT: tree,
         }
+
+
+def _files() -> list[Path]:
+    own = [path for stack in REGISTRY.values() for path in stack.reporting.files]
+    return [*sorted(SHARED.glob("*.py")), *own]
+
+
+def _programs() -> dict[str, str]:
+    """Modules that are started as programs, by the program's name."""
+    every = [stack.reporting for stack in REGISTRY.values()]
+    return {name: module for each in every for name, module in (*each.programs.items(), *each.beside.items())}
+
+
+def _in_path() -> list[str]:
+    own = [name for stack in REGISTRY.values() for name in stack.reporting.programs]
+    return [*own, *(["node"] if _loaded("by_node") else [])]
+
+
+def _loaded(by: str) -> list[str]:
+    return [name for stack in REGISTRY.values() if (name := getattr(stack.reporting, by))]

@@ -11,35 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from damascus.domain.ports import Case
+from damascus.stacks import REGISTRY
 from damascus.stacks.counts import Counts
 from damascus.stacks.junit import read_junit
-from damascus.stacks.printed import plain, pytest_summary, read_printed, unittest_totals
-from damascus.stacks.told import Call, read_calls
+from damascus.stacks.printed import plain, read_printed
+from damascus.stacks.python.printed import pytest_summary, unittest_totals
+from damascus.stacks.stack import word
+from damascus.stacks.told import ReportedCall, read_calls
 
 MISMATCH = "damascus: the report and the summary differ"
-BEFORE, AFTER = r"(?:^|[\s/;&|(])", r"(?=$|[\s;&|)])"
-RUNNER = re.compile(rf"{BEFORE}(?:py\.test|pytest){AFTER}|-m\s+unittest\b")
-NAMED = {
-    "go": re.compile(rf"{BEFORE}go[ \t]+(?:-C[ \t]+\S+[ \t]+)?test{AFTER}"),
-    "rust": re.compile(rf"{BEFORE}cargo[ \t]+(?:\+\S+[ \t]+)?(?:test|t|nextest){AFTER}"),
-    "node": re.compile(
-        rf"{BEFORE}node(?:[ \t]+[^\s;&|]+){{0,20}}?[ \t]+--test{AFTER}|{BEFORE}(?:vitest|jest|mocha){AFTER}"
-    ),
-}
-STACK_OF_RUNNER = {
-    "go": "go",
-    "rust": "rust",
-    "node": "node",
-    "jest": "node",
-    "vitest": "node",
-    "mocha": "node",
-    "pytest": "python",
-    "unittest": "python",
-}
-"""Whose tests a runner runs that reports each of them."""
-BEHIND = re.compile(rf"{BEFORE}(?:make|gmake|just|task|npm|yarn|pnpm|npx){AFTER}")
-
-
+BEHIND = re.compile(word("(?:make|gmake|just|task|npm|yarn|pnpm|npx)"))
 PYTEST_FILE = "pytest.xml"
 
 
@@ -48,7 +29,7 @@ class Reading:
     """`counts` is what pytest reported, or what was printed where nobody reported; `calls` what other runners did."""
 
     counts: Counts | None
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ReportedCall, ...] = ()
 
 
 def read_run(files: Mapping[str, bytes], output: str) -> Reading:
@@ -59,7 +40,7 @@ def read_run(files: Mapping[str, bytes], output: str) -> Reading:
     if not _unittest_agrees(calls, output):
         counts = _mismatch(counts or Counts(), "what unittest told and what it printed are different")
     reported = report is not None and read_junit(report) is not None
-    return Reading(counts, (*calls, Call("pytest")) if reported else calls)
+    return Reading(counts, (*calls, ReportedCall("pytest")) if reported else calls)
 
 
 def count(report: bytes | None, output: str) -> Counts | None:
@@ -79,7 +60,7 @@ def _agree(reported: Counts, printed: Counts) -> bool:
     return (reported.failed > 0) == (printed.failed > 0) and reported.passed <= printed.passed
 
 
-def _unittest_agrees(calls: Sequence[Call], output: str) -> bool:
+def _unittest_agrees(calls: Sequence[ReportedCall], output: str) -> bool:
     """Only what is better than the printed summaries is told: a run inside of a test prints one, too."""
     own = [call for call in calls if call.runner == "unittest"]
     printed = unittest_totals(plain(output)) if own else None
@@ -98,12 +79,12 @@ def _mismatch(reported: Counts, message: str) -> Counts:
 
 def expects_count(command: str) -> bool:
     """Does the command name a runner that always tells its count? Then a missing count is a run that was cut off."""
-    return RUNNER.search(command) is not None
+    return any(stack.counts.search(command) for stack in REGISTRY.values() if stack.counts is not None)
 
 
 def named_stacks(command: str) -> set[str]:
     """The stacks whose known runner the command names by a word."""
-    return {stack for stack, pattern in NAMED.items() if pattern.search(command)}
+    return {stack.name for stack in REGISTRY.values() if stack.named is not None and stack.named.search(command)}
 
 
 def hides_its_runner(command: str) -> bool:

@@ -1,19 +1,15 @@
 """The project's own suite: its whole test command, as damascus.toml names it or as the base's files tell it."""
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from damascus.domain.config import Test
-from damascus.stacks import REGISTRY, Stack, detect, is_test, tests_in
+from damascus.domain.config import TestConfig
+from damascus.stacks import Stack, detect, is_test, tests_in
 
 NO_SUITE = "none"
 NOTHING = "the project's own suite: there is none"
 RED_TOO = "is red on main too"
-HOLDS_NO_TEST = ("__init__.py", "conftest.py")
-PLACEHOLDER = "no test specified"
-"""What `npm init` writes: it fails whatever the code does."""
 READ_AT_MOST = 500
 
 Read = Callable[[str], bytes | None]
@@ -41,7 +37,7 @@ class Suite:
         return [f"suite: the tests in {name} are not part of `{self.command}`" for name in self.others]
 
 
-def suite_of(test: Test, listing: Collection[str], read: Read) -> Suite:
+def suite_of(test: TestConfig, listing: Collection[str], read: Read) -> Suite:
     """The suite of a commit with these files, by the settings that hold there."""
     command = test.command.strip()
     if command:
@@ -54,18 +50,7 @@ def suite_of(test: Test, listing: Collection[str], read: Read) -> Suite:
 
 def _has_tests(stack: Stack, listing: Collection[str], patterns: Sequence[str], read: Read) -> bool:
     own = [path for path in listing if PurePosixPath(path).suffix in stack.extensions]
-    tests = [path for path in own if is_test(path, patterns) and PurePosixPath(path).name not in HOLDS_NO_TEST]
-    if stack is REGISTRY["rust"] and not tests:  # they lie beside the code
+    tests = [path for path in own if is_test(path, patterns) and PurePosixPath(path).name not in stack.no_tests]
+    if stack.tests_in_code and not tests:
         return any(tests_in(read(path) or b"", path).tests for path in sorted(own)[:READ_AT_MOST])
-    if stack is REGISTRY["node"] and stack.command(listing) == "npm test":
-        return bool(tests) and _has_script(read("package.json"))
-    return bool(tests)
-
-
-def _has_script(package: bytes | None) -> bool:
-    try:
-        scripts = json.loads(package or b"{}")["scripts"]
-        script = str(scripts["test"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return False
-    return bool(script.strip()) and PLACEHOLDER not in script
+    return bool(tests) and stack.has_command(listing, read)

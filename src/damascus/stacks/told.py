@@ -18,7 +18,7 @@ STATES = frozenset({"passed", "failed", "error", "skipped", "xfailed", "started"
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedTest:
     """One test as its runner told it. `group`: Go's package, Rust's binary, for Python the test in a source that it was
     made from; `file`: where the runner said it lies."""
 
@@ -30,21 +30,21 @@ class Told:
 
 
 @dataclass
-class Call:
+class ReportedCall:
     """One call of a runner. `groups` are its packages and how each ended; `end` None: it was cut off."""
 
     runner: str
     folder: str = "."
     root: str = ""
     words: list[str] = field(default_factory=list)
-    tests: list[Told] = field(default_factory=list)
+    tests: list[ReportedTest] = field(default_factory=list)
     groups: dict[str, str] = field(default_factory=dict)
     sources: list[str] = field(default_factory=list)
     end: int | None = None
     broken: bool = False
 
 
-def read_calls(files: Mapping[str, bytes]) -> list[Call]:
+def read_calls(files: Mapping[str, bytes]) -> list[ReportedCall]:
     """All calls in the files of a report folder, by file name."""
     calls = []
     for name in sorted(files):
@@ -53,15 +53,15 @@ def read_calls(files: Mapping[str, bytes]) -> list[Call]:
     return calls
 
 
-def _read_lines(data: bytes) -> Call:
-    call = Call("unknown", broken=True)
+def _read_lines(data: bytes) -> ReportedCall:
+    call = ReportedCall("unknown", broken=True)
     for number, line in enumerate(data.split(b"\n")):
         if not line:
             continue
         record = _json(line)
         if number == 0 and isinstance(record.get("runner"), str):
             folder, root = _text(record.get("folder", ".")), _text(record.get("root", ""))
-            call = Call(_text(record["runner"]), folder, root, _texts(record.get("words")))
+            call = ReportedCall(_text(record["runner"]), folder, root, _texts(record.get("words")))
         elif not _take(call, record):
             call.broken = True
     return call
@@ -75,10 +75,10 @@ def _json(line: bytes) -> dict[str, Any]:
     return record if isinstance(record, dict) else {}
 
 
-def _take(call: Call, record: Mapping[str, Any]) -> bool:
+def _take(call: ReportedCall, record: Mapping[str, Any]) -> bool:
     if "test" in record and record.get("status") in STATES:
         call.tests.append(
-            Told(
+            ReportedTest(
                 _text(record["test"]),
                 record["status"],
                 _text(record.get("in", "")),

@@ -2,27 +2,28 @@
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 
 from tree_sitter import Language, Node, Parser
 
 __all__ = ["Node", "nodes", "parse", "text"]
 
 
+GRAMMARS = {
+    "go": ("tree_sitter_go", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "js": ("tree_sitter_javascript", "language"),
+    "ts": ("tree_sitter_typescript", "language_typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+}
+"""Each is loaded when a source of its language is read: a project has one or two of them."""
+
+
 @cache
 def _language(name: str) -> Language:
-    import tree_sitter_go
-    import tree_sitter_javascript
-    import tree_sitter_rust
-    import tree_sitter_typescript
-
-    known: dict[str, Callable[[], object]] = {
-        "go": tree_sitter_go.language,
-        "rust": tree_sitter_rust.language,
-        "js": tree_sitter_javascript.language,
-        "ts": tree_sitter_typescript.language_typescript,
-        "tsx": tree_sitter_typescript.language_tsx,
-    }
-    return Language(known[name]())
+    module, function = GRAMMARS[name]
+    grammar: Callable[[], object] = getattr(import_module(module), function)
+    return Language(grammar())
 
 
 def parse(source: bytes, language: str) -> Node:

@@ -11,7 +11,7 @@ from damascus.stacks import tests_in as read_tests
 from damascus.stacks.counts import Counts
 from damascus.stacks.reports import Reading
 from damascus.stacks.reports import read_run as read_reports
-from damascus.stacks.told import Call, Told
+from damascus.stacks.told import ReportedCall, ReportedTest
 
 
 def packed(data: bytes) -> str:
@@ -38,7 +38,9 @@ def read_run(files: Mapping[str, str], output: str) -> dict[str, Any]:
 
 
 def reading_of(value: Mapping[str, Any]) -> Reading:
-    calls = tuple(Call(**{**call, "tests": [Told(**told) for told in call["tests"]]}) for call in value["calls"])
+    calls = tuple(
+        ReportedCall(**{**call, "tests": [ReportedTest(**told) for told in call["tests"]]}) for call in value["calls"]
+    )
     if value["counts"] is None:
         return Reading(None, calls)
     cases, passed, failed, skipped = value["counts"]

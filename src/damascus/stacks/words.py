@@ -7,7 +7,7 @@ that belongs to the suite below may be told of the test above; the file is refus
 import re
 from dataclasses import dataclass
 
-from damascus.stacks.stack import WrittenFile, WrittenTest
+from damascus.stacks.written import WrittenFile, WrittenTest
 
 ABOVE = 400
 """How far above the head of a test its attributes or decorators are looked for."""

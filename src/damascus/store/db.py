@@ -5,38 +5,56 @@ journal's key, the fence and ON CONFLICT make the second run find the first.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from datetime import datetime
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from damascus.domain.errors import DamascusError, Fenced, Stopping
 from damascus.domain.storable import OUTPUT_LIMIT, storable
+from damascus.store.embedded.access import password
 
 T = TypeVar("T")
 Row = dict[str, Any]
 Connection = psycopg.Connection[Row]
 
 FENCED = "DM001"
+NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 SUSPECT = ("\\u0000", "\\ud", "NaN", "Infinity")
 AGAIN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable)
+OTHER_SHAPE = "cached plan must not change result type"
+"""A newer release gave a table another column: what was prepared with SELECT * must be prepared again."""
 FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 
 
-@lru_cache(maxsize=256)
+@cache
+def statements() -> dict[str, str]:
+    """All of store/sql/: a file per concern with `-- name: …` above each statement, or a long one in its own file."""
+    found: dict[str, str] = {}
+    for entry in resources.files("damascus.store").joinpath("sql").iterdir():
+        first, *named = NAME.split(entry.read_text())
+        parts = dict(zip(named[::2], named[1::2], strict=True)) or {entry.name.removesuffix(".sql"): first}
+        if twice := parts.keys() & found.keys():
+            raise ValueError(f"store/sql has two statements called {sorted(twice)[0]}")
+        found |= {name: text.strip().removesuffix(";") for name, text in parts.items()}
+    return found
+
+
 def sql(name: str) -> str:
     """One statement of store/sql/, by name."""
-    return resources.files("damascus.store").joinpath("sql", f"{name}.sql").read_text()
+    return statements()[name]
 
 
 def never() -> bool:
@@ -69,6 +87,10 @@ class Database:
                     return work(connection)
             except AGAIN:
                 pass
+            except psycopg.errors.FeatureNotSupported as err:
+                if OTHER_SHAPE not in str(err):
+                    raise
+                self._forget_connection()
             except (psycopg.OperationalError, psycopg.InterfaceError) as err:
                 self._lost(err, since)
             except psycopg.Error as err:
@@ -107,10 +129,7 @@ class Database:
     def _lost(self, err: Exception, since: float) -> None:
         """Forget the connection, start our own server; give up only when nobody wants to wait."""
         self.losses += 1
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._local.connection = None
+        self._forget_connection()
         if self.stopping():
             raise Stopping from None
         if time.monotonic() - since > self.patience:
@@ -121,6 +140,12 @@ class Database:
             except (DamascusError, OSError):
                 return
 
+    def _forget_connection(self) -> None:
+        connection: Connection | None = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
     def close(self) -> None:
         with self._guard:
             for connection in self._all:
@@ -130,10 +155,6 @@ class Database:
 
 def _password(url: str) -> str | None:
     """Of the file that our own server's address names: for libpq a PGPASSWORD of the user's would come first."""
-    from psycopg.conninfo import conninfo_to_dict
-
-    from damascus.store.pgaccess import password
-
     try:
         file = conninfo_to_dict(url).get("passfile")
         return password(Path(str(file))) if file else None
@@ -142,8 +163,6 @@ def _password(url: str) -> str | None:
 
 
 def unreachable(url: str, err: Exception) -> str:
-    from psycopg.conninfo import conninfo_to_dict
-
     try:
         known = conninfo_to_dict(url)
         where = f"{known.get('host', 'localhost')} database {known.get('dbname', '')}".strip()

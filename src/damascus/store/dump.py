@@ -1,6 +1,7 @@
 """`python -m damascus.store.dump > src/damascus/store/schema.sql`: the schema that the migrations make, to be read.
 
-A test compares the file with a migrated database, so it is never behind.
+Tables, constraints and indexes first; then each function by its head, because its text stands in store/functions/; then
+the triggers. A test compares the file with a migrated database, so it is never behind.
 """
 
 import re
@@ -10,13 +11,17 @@ import tempfile
 from pathlib import Path
 
 from damascus.store.db import Database
-from damascus.store.embedded import EmbeddedServer
+from damascus.store.embedded.binaries import bin_folder
+from damascus.store.embedded.database import EmbeddedServer
 from damascus.store.migrate import migrate
-from damascus.store.pgbinaries import bin_folder
 
-FLAGS = ("--schema-only", "--no-owner", "--no-privileges", "--no-comments", "--restrict-key=damascus")
-HEAD = "-- Made by `python -m damascus.store.dump` from store/migrations/. Read it; change the migrations.\n\n"
+FLAGS = ("--schema-only", "--no-owner", "--no-privileges", "--restrict-key=damascus")
+HEAD = (
+    "-- Made by `python -m damascus.store.dump` from store/migrations/ and store/functions/. Read it; change those.\n\n"
+)
 NOISE = re.compile(r"^(--.*|SET .*|SELECT pg_catalog\.set_config.*|\\(un)?restrict .*)\n", re.MULTILINE)
+FUNCTION = re.compile(r"^(CREATE FUNCTION public\.(\w+)\(.*?)\n    LANGUAGE .*?\$\$;\n", re.MULTILINE | re.DOTALL)
+TRIGGER = re.compile(r"^CREATE TRIGGER .*;\n", re.MULTILINE)
 
 
 def dump(url: str) -> str:
@@ -24,7 +29,11 @@ def dump(url: str) -> str:
     done = subprocess.run(
         [str(bin_folder() / "pg_dump"), *FLAGS, "--dbname", url], capture_output=True, text=True, check=True
     )
-    return HEAD + re.sub(r"\n{3,}", "\n\n", NOISE.sub("", done.stdout)).strip() + "\n"
+    text = NOISE.sub("", done.stdout)
+    tables = TRIGGER.sub("", FUNCTION.sub("", text))
+    functions = [f"{found[1]};  -- functions/{found[2]}.sql" for found in FUNCTION.finditer(text)]
+    parts = [tables, *functions, "", *TRIGGER.findall(text)]
+    return HEAD + re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).strip() + "\n"
 
 
 def main() -> None:

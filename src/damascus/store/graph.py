@@ -1,23 +1,22 @@
 """The graph of a project's repositories in the database: its edges, what CI says of each main, who works and who waits.
 
-The locks themselves are the claim's (migration 0009): `repo_locks` refuses two repositories of one chain.
+The locks themselves are the claim's (functions/repo_blocker.sql): `repo_locks` refuses two repositories of one chain.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
-from damascus.domain.graph import Declared, Graph, declared_graph
+from damascus.domain.events import EventKind
+from damascus.domain.graph import Declared, Graph, MainState, declared_graph
+from damascus.domain.recovery import QuestionAbout
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 
-State = Literal["pending", "green", "red"]
-RED = "red"
-"""What a question about a repository is about: its main is red."""
-NEWS = {"red": "repo.red", "green": "repo.green"}
+NEWS = {MainState.RED: EventKind.REPO_RED, MainState.GREEN: EventKind.REPO_GREEN}
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Repo:
     main_branch: str
     main_sha: str | None
     max_workers: int
-    ci_state: State | None
+    ci_state: MainState | None
     ci_sha: str | None
     ci_with: dict[str, str]
     ci_text: str | None
@@ -48,7 +47,7 @@ class Judgement:
     repo: int
     sha: str
     upstream: Mapping[int, str]
-    state: State | None
+    state: MainState | None
     text: str = ""
     cause: Mapping[str, object] = field(default_factory=dict)
     """What else the event tells: the upstream commit that broke it."""
@@ -95,19 +94,19 @@ def declare(db: Database, project: int, declared: Iterable[Declared]) -> bool:
     return db.run(work)
 
 
-def judge(db: Database, project: int, told: Judgement, question: "Question | None" = None) -> str | None:
-    """Record what CI says, and tell of it: 'red' or 'green' when that is new. With red goes a question, once."""
+def judge(db: Database, project: int, told: Judgement, question: "RepoQuestion | None" = None) -> MainState | None:
+    """Record what CI says, and tell of it: red or green when that is new. With red goes a question, once."""
     params = {"repo": told.repo, "sha": told.sha, "with": jsonb(told.with_json), "state": told.state, "text": told.text}
 
-    def work(c: Connection) -> str | None:
+    def work(c: Connection) -> MainState | None:
         row = c.execute(sql("judge_repo"), params).fetchone()
-        news: str | None = row["news"] if row else None
+        news = MainState(row["news"]) if row and row["news"] else None
         if news is not None:
             body: dict[str, object] = {"repo": told.repo, "commit": told.sha, "message": told.text, **told.cause}
             write_events(c, project, None, ((NEWS[news], body),))
-        if news == "green":
-            close(c, project, told.repo, RED, "main is green again")
-        if question is not None and told.state == RED:
+        if news == MainState.GREEN:
+            close(c, project, told.repo, QuestionAbout.RED, "main is green again")
+        if question is not None and told.state == MainState.RED:
             ask(c, project, question)
         return news
 
@@ -127,7 +126,7 @@ def alone(db: Database, repo: int) -> Iterator[bool]:
 
 
 @dataclass(frozen=True)
-class Question:
+class RepoQuestion:
     """A question about a repository. `about` holds what its answers act on: repo and about name it."""
 
     text: str
@@ -135,24 +134,24 @@ class Question:
     about: dict[str, Any]
 
 
-def ask(c: Connection, project: int, question: Question) -> int | None:
+def ask(c: Connection, project: int, question: RepoQuestion) -> int | None:
     """The question's number; None: it is open already."""
     params = {"project": project, "question": question.text, "options": list(question.options)}
     row = c.execute(sql("open_repo_issue"), params | {"about": jsonb(question.about)}).fetchone()
     if row is None:
         return None
-    write_events(c, project, None, (("issue.opened", {"question": question.text}),))
+    write_events(c, project, None, ((EventKind.ISSUE_OPENED, {"question": question.text}),))
     return int(row["id"])
 
 
-def close(c: Connection, project: int, repo: int, about: str, answer: str) -> None:
+def close(c: Connection, project: int, repo: int, about: QuestionAbout, answer: str) -> None:
     params = {"project": project, "repo": repo, "about": about, "answer": answer}
     for row in c.execute(sql("close_repo_issues"), params).fetchall():
-        write_events(c, project, None, (("issue.answered", {"issue": row["id"], "answer": answer}),))
+        write_events(c, project, None, ((EventKind.ISSUE_ANSWERED, {"issue": row["id"], "answer": answer}),))
 
 
 @dataclass(frozen=True)
-class Seen:
+class GraphView:
     """One look at the graph: repositories, edges, who works and who waits, and what is held."""
 
     repos: list[Repo]
@@ -161,8 +160,8 @@ class Seen:
     holds: list[Row]
 
 
-def look(db: Database, project: int) -> Seen:
-    return Seen(
+def look(db: Database, project: int) -> GraphView:
+    return GraphView(
         repos(db, project),
         graph(db, project),
         db.all("view_graph", project=project),

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from damascus.domain.events import Event
 from damascus.domain.item import Item
 from damascus.store.db import Connection, Database, jsonb, sql
 
 
 @dataclass(frozen=True)
-class Entry:
+class JournalEntry:
     """One step of a run."""
 
     step: str
@@ -22,7 +23,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Done:
+class DoneStep:
     """A finished step, to be written."""
 
     step: str
@@ -30,22 +31,28 @@ class Done:
     started_at: datetime
     output: Any
     input: dict[str, Any] = field(default_factory=dict)
-    events: tuple[tuple[str, dict[str, object]], ...] = ()
+    events: tuple[Event, ...] = ()
 
 
-def load(db: Database, item: Item) -> dict[tuple[str, str], Entry]:
+def load(db: Database, item: Item) -> dict[tuple[str, str], JournalEntry]:
     found = db.all("journal_of_run", item=item.id, run=item.run_no)
     return {
-        (r["step"], r["key"]): Entry(r["step"], r["key"], r["status"], r["fence"], r["input"], r["output"])
+        (r["step"], r["key"]): JournalEntry(r["step"], r["key"], r["status"], r["fence"], r["input"], r["output"])
         for r in found
     }
+
+
+def latest(db: Database, item_id: int, step: str) -> Any:
+    """The output of the newest finished step of that name, in any run."""
+    row = db.one("latest_step", item=item_id, step=step)
+    return row["output"] if row else None
 
 
 def write_intent(c: Connection, item: Item, step: str, key: str, given: dict[str, Any]) -> None:
     c.execute(sql("journal_intent"), _where(item, step, key) | {"input": jsonb(given)})
 
 
-def as_json(done: Done) -> dict[str, Any]:
+def as_json(done: DoneStep) -> dict[str, Any]:
     ago = datetime.now(UTC) - done.started_at  # not when: this worker's clock may be wrong by minutes
     return {
         "step": done.step,
@@ -57,25 +64,23 @@ def as_json(done: Done) -> dict[str, Any]:
     }
 
 
-def write_dones(c: Connection, item: Item, dones: Sequence[Done]) -> None:
+def write_dones(c: Connection, item: Item, dones: Sequence[DoneStep]) -> None:
     """Under the fence, in one round trip: the steps that are done and the events that tell of them."""
     c.execute(sql("fenced_dones"), _dones(item, dones))
 
 
-def record_dones(db: Database, item: Item, dones: Sequence[Done]) -> None:
+def record_dones(db: Database, item: Item, dones: Sequence[DoneStep]) -> None:
     """The same as a transaction of its own."""
     db.do("fenced_dones", **_dones(item, dones))
 
 
-def _dones(item: Item, dones: Sequence[Done]) -> dict[str, Any]:
+def _dones(item: Item, dones: Sequence[DoneStep]) -> dict[str, Any]:
     listed = jsonb([as_json(done) for done in dones])
     where = {"item": item.id, "fence": item.fence, "run": item.run_no, "phase": item.phase.value}
     return where | {"project": item.project_id, "dones": listed}
 
 
-def write_events(
-    c: Connection, project: int, item: int | None, events: tuple[tuple[str, dict[str, object]], ...]
-) -> None:
+def write_events(c: Connection, project: int, item: int | None, events: tuple[Event, ...]) -> None:
     if events:
         listed = jsonb([list(event) for event in events])
         c.execute(sql("events"), {"project": project, "item": item, "events": listed})

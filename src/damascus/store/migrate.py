@@ -1,5 +1,8 @@
 """Numbered migrations, checked by hash, run under a lock. Expand first, contract a release later.
 
+Since 0013 a migration changes tables, constraints and data alone. Functions stand once, in store/functions/, and are
+brought in line with their files after the newest migration, in its transaction (store/function_files.py).
+
 A fleet is upgraded host by host: the first new host migrates while the old ones go on. So each migration says in its
 head which older code it leaves working (`-- readable by: N`, the lowest schema whose code still works with it); without
 that line, none. Code that is too old claims nothing more (function claim_within) and refuses to start.
@@ -10,17 +13,22 @@ The lock is tried, not waited for: waiting in pg_advisory_lock() deadlocks with 
 import hashlib
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 
 import psycopg
 
 from damascus.domain.errors import DamascusError
-from damascus.store.db import Connection, Database
+from damascus.store.db import AGAIN, Connection, Database
+from damascus.store.function_files import apply_functions, are_current
 
 LOCK = 0x0DA3A5C5
 PATIENCE = 60.0
+LOCK_TIMEOUT = "5s"
+FIRST_WITH_FILES = 13
+"""The migration that made schema_functions."""
 TABLE = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
     version integer PRIMARY KEY,
@@ -92,7 +100,7 @@ def current_version(db: Database) -> int:
 
 
 def migrate(db: Database, upto: int | None = None) -> list[str]:
-    """Bring the database to this release's schema; returns the names applied now."""
+    """Bring the database to this release's schema and functions; returns the names of the migrations applied now."""
     known = [m for m in migrations() if upto is None or m.version <= upto]
     if _is_current(db, known):
         return []
@@ -104,8 +112,10 @@ def migrate(db: Database, upto: int | None = None) -> list[str]:
         applied = _applied(connection)
         _check(applied, known)
         todo = [m for m in known if m.version not in applied]
-        for migration in todo:
-            _apply(connection, migration)
+        for migration in todo[:-1]:
+            _in_transaction(connection, partial(_apply, connection, migration))
+        functions = _has_functions(applied, known)
+        _in_transaction(connection, partial(_finish, connection, todo[-1:], functions))
         return [m.name for m in todo]
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK,))
@@ -117,7 +127,15 @@ def _is_current(db: Database, known: list[Migration]) -> bool:
     except psycopg.errors.UndefinedTable:
         return False
     _check(applied, known)
-    return all(migration.version in applied for migration in known)
+    if not all(migration.version in applied for migration in known):
+        return False
+    return not _has_functions(applied, known) or db.run(are_current)
+
+
+def _has_functions(applied: dict[int, Applied], known: list[Migration]) -> bool:
+    """Are the functions ours to apply? A newer schema has its own; one on the way up (`upto`) has those of its time."""
+    newest = known[-1].version
+    return newest == migrations()[-1].version and newest >= FIRST_WITH_FILES and max(applied, default=0) <= newest
 
 
 def _applied(connection: Connection) -> dict[int, Applied]:
@@ -151,11 +169,30 @@ def _take_lock(connection: Connection) -> None:
         time.sleep(0.05)
 
 
+def _in_transaction(connection: Connection, work: Callable[[], None]) -> None:
+    """Workers of the release before go on meanwhile: who is in the way of a lock is let through, then we try again."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with connection.transaction():
+                connection.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'".encode())
+                return work()
+        except AGAIN:
+            if time.monotonic() > until:
+                raise
+        time.sleep(0.05)
+
+
+def _finish(connection: Connection, newest: list[Migration], functions: bool) -> None:
+    for migration in newest:
+        _apply(connection, migration)
+    if functions:
+        apply_functions(connection)
+
+
 def _apply(connection: Connection, migration: Migration) -> None:
-    with connection.transaction():
-        connection.execute("SET LOCAL lock_timeout = '5s'")
-        connection.execute(migration.text.encode())
-        connection.execute(
-            "INSERT INTO schema_migrations (version, name, sha256, readable_by) VALUES (%s, %s, %s, %s)",
-            (migration.version, migration.name, migration.sha256, migration.readable_by),
-        )
+    connection.execute(migration.text.encode())
+    connection.execute(
+        "INSERT INTO schema_migrations (version, name, sha256, readable_by) VALUES (%s, %s, %s, %s)",
+        (migration.version, migration.name, migration.sha256, migration.readable_by),
+    )

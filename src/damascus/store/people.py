@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from damascus.domain import recovery
 from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError
+from damascus.domain.events import Event, EventKind
+from damascus.domain.verdict import Phase
 from damascus.store import spending
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
@@ -21,7 +23,7 @@ class Acted:
 
 
 @dataclass(frozen=True)
-class Approved(Acted):
+class ActedOnChange(Acted):
     """And the commit that was shown."""
 
     commit: str
@@ -32,7 +34,7 @@ def cancel(db: Database, project: int, story: str) -> Acted:
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
-        if row["phase"] in ("done", "cancelled"):
+        if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(f"{row['story_id']} is {row['phase']} already; nothing was cancelled.")
         if _landing_begun(c, row):
             raise DamascusError(
@@ -42,7 +44,9 @@ def cancel(db: Database, project: int, story: str) -> Acted:
         leased = _take_lease(c, row)
         c.execute(sql("cancel_item"), {"id": row["id"]})
         _let_go(c, row, "cancelled")
-        write_events(c, project, row["id"], (("story.cancelled", {"from": row["phase"]}), _moved(row, "cancelled")))
+        write_events(
+            c, project, row["id"], ((EventKind.STORY_CANCELLED, {"from": row["phase"]}), _moved(row, "cancelled"))
+        )
         return Acted(row["story_id"], "cancelled", leased)
 
     return db.run(work)
@@ -53,18 +57,18 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
-        if row["phase"] in ("done", "cancelled", "stale"):
+        if row["phase"] in (Phase.DONE, Phase.CANCELLED, Phase.STALE):
             raise DamascusError(
                 f"{row['story_id']} is {row['phase']}; only a story that is not finished can be retried."
             )
         if _landing_begun(c, row):
             raise DamascusError(f"{row['story_id']} is landing on main at this moment. Nothing was changed.")
         leased = _take_lease(c, row)
-        phase = row["resume_phase"] or ("spec" if row["phase"] == "spec" else "build")
+        phase = row["resume_phase"] or ("spec" if row["phase"] == Phase.SPEC else "build")
         params = {"id": row["id"], "phase": phase, "slack": SLACK[row["priority"]]}
         c.execute(sql("resume_item"), params | {"answers": [answer] if answer else []})
-        _let_go(c, row, answer or "retry", keep_scope=row["phase"] != "blocked")
-        write_events(c, project, row["id"], (("story.retried", {"answer": answer}), _moved(row, phase)))
+        _let_go(c, row, answer or "retry", keep_scope=row["phase"] != Phase.BLOCKED)
+        write_events(c, project, row["id"], ((EventKind.STORY_RETRIED, {"answer": answer}), _moved(row, phase)))
         return Acted(row["story_id"], phase, leased)
 
     return db.run(work)
@@ -75,12 +79,14 @@ def look_again(db: Database, project: int, story: str, answer: str = recovery.LO
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
-        if row["phase"] != "blocked":
+        if row["phase"] != Phase.BLOCKED:
             raise DamascusError(f"{row['story_id']} is not blocked: it goes on without your word.")
         params = {"id": row["id"], "run": row["run_no"], "slack": SLACK[row["priority"]]}
         reached = c.execute(sql("look_again"), params).fetchone()
         c.execute(sql("close_issues"), {"item": row["id"], "answer": answer})
-        write_events(c, project, row["id"], (("story.resumed", dict(reached or {})), _moved(row, row["resume_phase"])))
+        write_events(
+            c, project, row["id"], ((EventKind.STORY_RESUMED, dict(reached or {})), _moved(row, row["resume_phase"]))
+        )
         return Acted(row["story_id"], row["resume_phase"], was_leased=False)
 
     return db.run(work)
@@ -92,29 +98,29 @@ def use_spec(db: Database, project: int, story: str) -> Acted:
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
         params = {"id": row["id"], "run": row["run_no"], "fence": row["fence"], "slack": SLACK[row["priority"]]}
-        found = c.execute(sql("use_spec"), params).fetchone() if row["phase"] == "blocked" else None
+        found = c.execute(sql("use_spec"), params).fetchone() if row["phase"] == Phase.BLOCKED else None
         if found is None:
             raise DamascusError(f"{row['story_id']} has no refined spec that waits for your word. See: damascus inbox")
         c.execute(sql("close_issues"), {"item": row["id"], "answer": recovery.USE_SPEC})
-        told = ("story.spec_approved", {"spec": found["spec"]})
+        told = (EventKind.STORY_SPEC_APPROVED, {"spec": found["spec"]})
         write_events(c, project, row["id"], (told, _moved(row, row["resume_phase"])))
         return Acted(row["story_id"], row["resume_phase"], was_leased=False)
 
     return db.run(work)
 
 
-def approve(db: Database, project: int, story: str, word: Word) -> Approved:
+def approve(db: Database, project: int, story: str, word: Word) -> ActedOnChange:
     """A person's word for the change that the story's run asks about: it goes on where it was, and lands by that."""
 
-    def work(c: Connection) -> Approved:
+    def work(c: Connection) -> ActedOnChange:
         row, asked = _awaits_approval(c, project, story)
         params = {"id": row["id"], "run": row["run_no"], "fence": row["fence"], "slack": SLACK[row["priority"]]}
         params |= {"phase": row["resume_phase"], "change": asked["change"], "output": jsonb({**asked, **word.told()})}
         c.execute(sql("approve"), params)
         c.execute(sql("close_issues"), {"item": row["id"], "answer": f"{recovery.APPROVE} ({word.by})"})
-        told = ("story.approved", {**asked, **word.told()})
+        told = (EventKind.STORY_APPROVED, {**asked, **word.told()})
         write_events(c, project, row["id"], (told, _moved(row, row["resume_phase"])))
-        return Approved(row["story_id"], row["resume_phase"], was_leased=False, commit=str(asked["commit"]))
+        return ActedOnChange(row["story_id"], row["resume_phase"], was_leased=False, commit=str(asked["commit"]))
 
     return db.run(work)
 
@@ -127,7 +133,7 @@ def send_back(db: Database, project: int, story: str, word: Word) -> Acted:
         params = {"id": row["id"], "phase": "build", "slack": SLACK[row["priority"]], "answers": [word.words]}
         c.execute(sql("resume_item"), params)
         _let_go(c, row, f"{recovery.SEND_BACK}: {word.words}")
-        told = ("story.sent_back", {**asked, **word.told()})
+        told = (EventKind.STORY_SENT_BACK, {**asked, **word.told()})
         write_events(c, project, row["id"], (told, _moved(row, "build")))
         return Acted(row["story_id"], "build", was_leased=False)
 
@@ -138,7 +144,7 @@ def _awaits_approval(c: Connection, project: int, story: str) -> tuple[Row, dict
     """The row, locked, and what its run asks about. The journal says so: whatever a question is worded like."""
     row = _locked(c, project, story)
     params = {"item": row["id"], "run": row["run_no"]}
-    asked = c.execute(sql("approval_asked"), params).fetchone() if row["phase"] == "blocked" else None
+    asked = c.execute(sql("approval_asked"), params).fetchone() if row["phase"] == Phase.BLOCKED else None
     if asked is None:
         raise DamascusError(f"{row['story_id']} does not wait for your approval. See: damascus why {row['story_id']}")
     return row, dict(asked)
@@ -158,7 +164,7 @@ def hand_over(db: Database, project: int, issue: Row, who: str) -> None:
 
     def work(c: Connection) -> None:
         c.execute(sql("own_issue"), {"issue": issue["id"], "owner": who})
-        write_events(c, project, issue["item_id"], (("story.handed_over", {"to": who, "issue": issue["id"]}),))
+        write_events(c, project, issue["item_id"], ((EventKind.STORY_HANDED_OVER, {"to": who, "issue": issue["id"]}),))
 
     db.run(work)
 
@@ -168,7 +174,9 @@ def decided(db: Database, project: int, issue: Row, text: str) -> None:
 
     def work(c: Connection) -> None:
         c.execute(sql("note_answer"), {"issue": issue["id"], "answer": text})
-        write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
+        write_events(
+            c, project, issue["item_id"], ((EventKind.ISSUE_ANSWERED, {"issue": issue["id"], "answer": text}),)
+        )
 
     db.run(work)
 
@@ -181,7 +189,7 @@ def raise_budget(db: Database, project: int, issue: Row, option: str, amount: in
     def work(c: Connection) -> None:
         spending.raise_budget(c, project, item or 0, unit, amount)
         told: dict[str, object] = {"whose": whose, "unit": unit, "amount": amount}
-        write_events(c, project, item, (("budget.raised", told),))
+        write_events(c, project, item, ((EventKind.BUDGET_RAISED, told),))
 
     db.run(work)
     others = db.all("spend_waiting", project=project, option=option) if whose == "project" else []
@@ -192,7 +200,9 @@ def raise_budget(db: Database, project: int, issue: Row, option: str, amount: in
 def close(db: Database, project: int, issue: Row, text: str) -> None:
     def work(c: Connection) -> None:
         c.execute(sql("close_issue"), {"issue": issue["id"], "answer": text})
-        write_events(c, project, issue["item_id"], (("issue.answered", {"issue": issue["id"], "answer": text}),))
+        write_events(
+            c, project, issue["item_id"], ((EventKind.ISSUE_ANSWERED, {"issue": issue["id"], "answer": text}),)
+        )
         c.execute(sql("wake_agent"), {"project": project})
 
     db.run(work)
@@ -205,7 +215,7 @@ def ask_about_write(db: Database, project: int, item: int, question: str, option
         params = {"project": project, "item": item, "question": question, "options": options}
         row = c.execute(sql("ask_about_write"), params).fetchone()
         assert row is not None
-        write_events(c, project, item, (("issue.opened", {"question": question}),))
+        write_events(c, project, item, ((EventKind.ISSUE_OPENED, {"question": question}),))
         return int(row["id"])
 
     return db.run(work)
@@ -234,7 +244,7 @@ def close_landing_questions(db: Database, project: int, item: int, answer: str) 
     def work(c: Connection) -> None:
         params = {"item": item, "answer": answer, "option": recovery.LAND_NOW}
         for row in c.execute(sql("close_landing_questions"), params).fetchall():
-            write_events(c, project, item, (("issue.answered", {"issue": row["id"], "answer": answer}),))
+            write_events(c, project, item, ((EventKind.ISSUE_ANSWERED, {"issue": row["id"], "answer": answer}),))
 
     db.run(work)
 
@@ -284,5 +294,5 @@ def _let_go(c: Connection, row: Row, answer: str, *, keep_scope: bool = False) -
     c.execute(sql("close_issues"), {"item": row["id"], "answer": answer})
 
 
-def _moved(row: Row, to: str) -> tuple[str, dict[str, object]]:
-    return ("phase.transitioned", {"from": row["phase"], "to": to, "why": "a person"})
+def _moved(row: Row, to: str) -> Event:
+    return (EventKind.PHASE_TRANSITIONED, {"from": row["phase"], "to": to, "why": "a person"})

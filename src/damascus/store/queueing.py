@@ -7,7 +7,9 @@ from datetime import timedelta
 from typing import Any
 
 from damascus.domain.errors import UsageError
+from damascus.domain.events import EventKind
 from damascus.domain.spec import Spec, digest
+from damascus.domain.verdict import Phase
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.journal import write_events
 from damascus.store.projects import ProjectRow
@@ -132,7 +134,7 @@ def _taken(stories: Sequence[NewStory], existing: dict[str, Row]) -> Iterator[st
     for story in stories:
         row = existing.get(story.spec.story.lower())
         if row is not None and row["phase"] not in ENDED:
-            first = "" if row["phase"] == "done" else f", or cancel it first: damascus cancel {row['story_id']}"
+            first = "" if row["phase"] == Phase.DONE else f", or cancel it first: damascus cancel {row['story_id']}"
             yield (
                 f"{story.name}: the story {row['story_id']} is in the queue already (phase {row['phase']}), with "
                 f"another spec. Use another id{first}. Nothing was queued."
@@ -190,7 +192,7 @@ def _write(
             raise UsageError(f"the story {replaced['story_id']} was taken up again at this moment. Nothing was queued.")
         c.execute(sql("close_issues"), {"item": replaced["id"], "answer": "the spec was replaced"})
     assert row is not None
-    kind = "story.added" if replaced is None else "story.replaced"
+    kind = EventKind.STORY_ADDED if replaced is None else EventKind.STORY_REPLACED
     body: dict[str, object] = {"story": story.spec.story, "spec": digest(story.raw)}
     write_events(c, project.id, row["id"], ((kind, body),))
     _refuse_cycle(c, row["id"], story)

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from damascus.domain.errors import DamascusError
+from damascus.domain.events import EventKind
+from damascus.domain.survivors import MutationScore, Survivor, partial
+from damascus.domain.verdict import Phase
 from damascus.store import views
 from damascus.store.db import Database, Row
+from damascus.store.equivalents import equivalents
 from damascus.store.projects import ProjectRow
 
 JUDGED = ("red", "verify", "review")
@@ -38,7 +42,9 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "pr_url": row.pr_url,
         "red_tests": _tests(gates, "red_tests"),
         "green_tests": _tests([gate for gate in gates if gate["step"] != "red"], "green_tests"),
+        "covers": _covers(gates),
         "gates": gates,
+        "mutants": _mutants(db, row.id, gates),
         "ci": _last(steps, "ci"),
         "approval": _approval(steps),
         "landing": _landing(db, row.id, steps),
@@ -55,8 +61,35 @@ def _gates(steps: list[Row]) -> Iterator[dict[str, Any]]:
                 yield {"step": step["step"], "commit": step["output"].get("commit"), **result}
 
 
+def _mutants(db: Database, item: int, gates: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Of changed lines (depth `full`): the score, who lives, by whose word that is right, and which requirement is
+    PARTIAL by the others."""
+    last = next((gate for gate in reversed(gates) if gate.get("score")), None)
+    if last is None:
+        return None
+    accepted = equivalents(db, item)
+    alive = [Survivor.model_validate(one) for one in last.get("survivors", [])]
+    return {
+        "score": last["score"],
+        "told": MutationScore.model_validate(last["score"]).told,
+        "survivors": [one.model_dump() for one in alive if one.mark not in accepted],
+        "equivalent": [
+            {**one.model_dump(), "a person's word": accepted[one.mark].words, "at": accepted[one.mark].at}
+            for one in alive
+            if one.mark in accepted
+        ],
+        "partial": partial(one for one in alive if one.mark not in accepted),
+    }
+
+
 def _tests(gates: list[dict[str, Any]], key: str) -> list[str]:
     return sorted({test for gate in gates for test in gate.get(key, [])})
+
+
+def _covers(gates: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """By requirement the changed lines that its tests run; of each gate the last answer counts."""
+    last = {gate["gate"]: gate.get("covers", {}) for gate in gates}
+    return {need: lines for covers in last.values() for need, lines in covers.items()}
 
 
 def _last(steps: list[Row], name: str) -> Any:
@@ -64,7 +97,7 @@ def _last(steps: list[Row], name: str) -> Any:
 
 
 def _landing(db: Database, item: int, steps: list[Row]) -> dict[str, Any] | None:
-    landed = views.last_events(db, item).get("story.landed")
+    landed = views.last_events(db, item).get(EventKind.STORY_LANDED)
     step = _last(steps, "land")
     if landed is None:
         return step if isinstance(step, dict) else None
@@ -91,7 +124,7 @@ def _unverified(gates: list[dict[str, Any]], phase: str, confinement: dict[str, 
     """By name. What a later step proved of the same gate is proved: only each gate's last answer counts."""
     last = {gate["gate"]: gate for gate in gates}
     names = {name for gate in last.values() for name in gate.get("unverified", [])}
-    if phase != "done":
+    if phase != Phase.DONE:
         names.add("landing: not on main")
     unconfined = {f"confinement: {step} ran unconfined" for step, level in confinement.items() if level == UNCONFINED}
     return sorted(names | unconfined)

@@ -1,6 +1,12 @@
-"""Rows become typed values here and nowhere else."""
+"""Rows become typed values here and nowhere else.
 
-from typing import Any
+An item's columns are the fields of `domain/item.py`, by name: a column that the engine wants to read is a field
+there, and its type says how it is read.
+"""
+
+from collections.abc import Callable
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Fence, Sha, StoryId
@@ -8,51 +14,21 @@ from damascus.domain.item import Item
 from damascus.domain.verdict import Milestone, Phase, Verdict
 from damascus.store.db import Row
 
+READERS: dict[Any, Callable[[Any], Any]] = {
+    StoryId: StoryId, Fence: Fence, Sha: Sha, Phase: Phase, Verdict: Verdict, Milestone: Milestone, bytes: bytes,
+    tuple[str, ...]: tuple, VerdictFeedback: VerdictFeedback.model_validate,
+}  # fmt: skip
+
+
+def _reader(hint: Any) -> Callable[[Any], Any] | None:
+    """Of a field's type without its None. None: the driver's value is one already."""
+    named = [one for one in get_args(hint) if one is not NoneType] if NoneType in get_args(hint) else [hint]
+    return READERS.get(named[0])
+
+
+COLUMNS = {name: _reader(hint) for name, hint in get_type_hints(Item).items()}
+
 
 def item(row: Row) -> Item:
-    return Item(
-        id=row["id"],
-        uuid=row["uuid"],
-        project_id=row["project_id"],
-        project=row["project"],
-        repo_id=row["repo_id"],
-        story_id=StoryId(row["story_id"]),
-        title=row["title"],
-        phase=Phase(row["phase"]),
-        run_no=row["run_no"],
-        fence=Fence(row["fence"]),
-        spec=bytes(row["spec"]),
-        spec_path=row["spec_path"],
-        spec_hash=row["spec_hash"],
-        file_scope=tuple(row["file_scope"]),
-        branch=row["branch"],
-        attempts=row["attempts"],
-        budget_cycles=row["budget_cycles"],
-        rough=row["rough"],
-        acceptance=bytes(row["acceptance"]) if row["acceptance"] is not None else None,
-        base_commit=_sha(row["base_commit"]),
-        candidate=_sha(row["candidate"]),
-        pr_url=row["pr_url"],
-        merged_commit=_sha(row["merged_commit"]),
-        last_verdict=Verdict(row["last_verdict"]) if row["last_verdict"] else None,
-        last_feedback=feedback(row["last_feedback"]),
-        failure_signature=row["failure_signature"],
-        failure_streak=row["failure_streak"],
-        series_since=row["series_since"],
-        series_count=row["series_count"],
-        series_ended=row["series_ended"],
-        rescues=row["rescues"],
-        milestone=Milestone(row["milestone"]) if row.get("milestone") else None,
-        resume_phase=Phase(row["resume_phase"]) if row["resume_phase"] else None,
-        first_attempted_at=row["first_attempted_at"],
-        created_at=row["created_at"],
-        answers=tuple(row["answers"]),
-    )
-
-
-def feedback(value: Any) -> VerdictFeedback | None:
-    return VerdictFeedback.model_validate(value) if value else None
-
-
-def _sha(value: str | None) -> Sha | None:
-    return Sha(value) if value else None
+    values = ((name, read, row[name]) for name, read in COLUMNS.items())
+    return Item(**{name: value if read is None or value is None else read(value) for name, read, value in values})

@@ -1,287 +1,10 @@
--- Made by `python -m damascus.store.dump` from store/migrations/. Read it; change the migrations.
+-- Made by `python -m damascus.store.dump` from store/migrations/ and store/functions/. Read it; change those.
 
 CREATE TYPE public.scope_span AS RANGE (
     subtype = text,
     multirange_type_name = public.scope_span_multirange,
     collation = pg_catalog."C"
 );
-
-CREATE FUNCTION public.assert_fence(p_item bigint, p_fence bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM 1 FROM leases WHERE item_id = p_item AND fence = p_fence FOR NO KEY UPDATE;
-    IF NOT FOUND THEN
-        RAISE EXCEPTION 'item % is no longer held with fence %', p_item, p_fence USING ERRCODE = 'DM001';
-    END IF;
-END $$;
-
-CREATE FUNCTION public.chain_of(p_repo bigint) RETURNS TABLE(repo_id bigint, above boolean)
-    LANGUAGE sql STABLE
-    AS $$
-    WITH RECURSIVE ups(id) AS (
-        SELECT e.up FROM repo_edges e WHERE e.down = p_repo
-        UNION SELECT e.up FROM repo_edges e JOIN ups ON e.down = ups.id),
-    downs(id) AS (
-        SELECT e.down FROM repo_edges e WHERE e.up = p_repo
-        UNION SELECT e.down FROM repo_edges e JOIN downs ON e.up = downs.id)
-    SELECT id, true FROM ups UNION ALL SELECT id, false FROM downs
-$$;
-
-CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer)
-    LANGUAGE plpgsql
-    AS $$
-#variable_conflict use_column
-DECLARE
-    c work_items;
-    blocker bigint;
-    free boolean;  -- nobody else has its files
-    held_by record;
-    seen integer := 0;
-    before integer;
-    taken bigint[] := '{}';  -- in the order in which they were chosen
-    chosen bigint[];  -- of one pass
-    held boolean;  -- a hold takes the lock that we hold, so one look is enough
-    barred boolean;  -- a barrier is planted by a claim, under the same lock, or by this one
-    graph boolean;  -- several repositories or a bound on one; what makes it so takes the lock as well
-    mine bigint[];  -- the repositories that the worker has; NULL: every one
-    moment timestamptz := clock_timestamp();  -- a variable, so that the index can be used with it
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
-    SELECT EXISTS (SELECT 1 FROM repo_holds h WHERE h.released_at IS NULL), EXISTS (SELECT 1 FROM scope_barriers),
-           EXISTS (SELECT 1 FROM repos r WHERE r.project_id = p_project AND (r.joined OR r.max_workers > 0))
-      INTO held, barred, graph;
-    IF graph THEN
-        SELECT w.repos INTO mine FROM workers w WHERE w.id = p_worker;
-        PERFORM lock_begun(p_project);
-    END IF;
-    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
-     WHERE id IN (SELECT id FROM work_items WHERE project_id = p_project AND state = 'waiting'
-                     AND not_before <= moment
-                   ORDER BY not_before LIMIT 100 FOR NO KEY UPDATE SKIP LOCKED);
-    WHILE cardinality(taken) < p_count AND seen < p_look LOOP
-        before := seen;
-        chosen := '{}';
-        FOR c IN SELECT * FROM work_items w WHERE w.project_id = p_project AND w.state = 'ready'
-                    AND (mine IS NULL OR w.repo_id = ANY (mine))
-                  ORDER BY w.deadline_at, w.id LIMIT p_count - cardinality(taken) FOR NO KEY UPDATE SKIP LOCKED
-        LOOP
-            seen := seen + 1;
-            IF held THEN
-                SELECT h.repo_id INTO blocker FROM repo_holds h WHERE h.released_at IS NULL
-                   AND (h.repo_id = c.repo_id OR graph AND h.repo_id IN (SELECT k.repo_id FROM chain_of(c.repo_id) k))
-                 ORDER BY h.id LIMIT 1;
-                IF blocker IS NOT NULL THEN
-                    UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = blocker::text WHERE id = c.id;
-                    PERFORM wake('behind', same_scope(c.spans), 1);
-                    IF graph THEN
-                        PERFORM stepped_aside(c);
-                    END IF;
-                    CONTINUE;
-                END IF;
-            END IF;
-            IF cardinality(c.depends_on) > 0 THEN
-                SELECT d.id INTO blocker FROM work_items d WHERE d.id = ANY (c.depends_on) AND d.phase <> 'done'
-                 ORDER BY d.id LIMIT 1 FOR SHARE;
-                IF blocker IS NOT NULL THEN
-                    UPDATE work_items SET state = 'waiting', wait_kind = 'dependency', wait_key = blocker::text WHERE id = c.id;
-                    PERFORM wake('behind', same_scope(c.spans), 1);
-                    IF graph THEN
-                        PERFORM stepped_aside(c);
-                    END IF;
-                    CONTINUE;
-                END IF;
-            END IF;
-            IF graph AND c.phase <> 'spec' THEN  -- a spec is refined without touching the repository
-                SELECT * INTO held_by FROM repo_blocker(c, mine);
-                IF held_by.kind = 'upstream' THEN  -- it lets go of its repository: what cures the upstream one must get in
-                    UPDATE work_items SET state = 'waiting', wait_kind = 'upstream', wait_key = held_by.key WHERE id = c.id;
-                    PERFORM free_repo(c.id, c.repo_id);
-                ELSIF held_by.kind = 'chain' THEN
-                    UPDATE work_items SET state = 'waiting', wait_kind = 'chain', wait_key = held_by.key WHERE id = c.id;
-                    PERFORM stepped_aside(c);
-                ELSIF held_by.kind = 'repo_full' THEN
-                    UPDATE work_items SET state = 'waiting', wait_kind = 'repo_full', wait_key = held_by.key WHERE id = c.id;
-                    PERFORM stepped_aside(c);
-                END IF;
-                IF held_by.kind IS NOT NULL THEN
-                    PERFORM wake('behind', same_scope(c.spans), 1);
-                    CONTINUE;
-                END IF;
-            END IF;
-            IF c.claims = 0 OR NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = c.id) THEN
-                free := false;
-                IF NOT barred THEN
-                    INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s
-                     WHERE NOT EXISTS (SELECT 1 FROM unnest(c.spans) t JOIN active_scopes a ON a.span && t
-                                        WHERE a.item_id <> c.id);
-                    free := FOUND;
-                END IF;
-                IF NOT free THEN
-                    blocker := scope_blocker(c);  -- looks again, behind the locks of who may be freeing it
-                    IF blocker IS NOT NULL THEN
-                        PERFORM park_for_scope(c, blocker);
-                        barred := true;
-                        IF graph THEN
-                            PERFORM stepped_aside(c);
-                        END IF;
-                        CONTINUE;
-                    END IF;
-                    INSERT INTO active_scopes (item_id, span) SELECT c.id, s FROM unnest(c.spans) s;
-                    IF barred THEN
-                        DELETE FROM scope_barriers WHERE item_id = c.id;
-                    END IF;
-                END IF;
-            END IF;
-            IF graph AND c.phase <> 'spec' AND NOT EXISTS (SELECT 1 FROM repo_locks l WHERE l.item_id = c.id AND l.works) THEN
-                INSERT INTO repo_locks (item_id, repo_id, works)
-                SELECT c.id, c.repo_id, true UNION ALL SELECT c.id, k.repo_id, false FROM chain_of(c.repo_id) k
-                ON CONFLICT (item_id, repo_id) DO NOTHING;
-            END IF;
-            chosen := chosen || c.id;
-        END LOOP;
-        EXIT WHEN seen = before;
-        taken := taken || chosen;
-        WITH leased AS (
-            UPDATE work_items w SET state = 'leased', fence = w.fence + 1, claims = w.claims + 1, updated_at = now(),
-                   base_commit = CASE WHEN w.phase = 'build' AND NOT EXISTS (
-                                          SELECT 1 FROM journal j WHERE j.item_id = w.id AND j.run_no = w.run_no)
-                                      THEN coalesce((SELECT r.main_sha FROM repos r WHERE r.id = w.repo_id), w.base_commit)
-                                      ELSE w.base_commit END
-             WHERE w.id = ANY (chosen) RETURNING w.id, w.fence, w.phase, w.run_no),
-        l AS (INSERT INTO leases (item_id, fence, worker_id, expires_at)
-              SELECT id, fence, p_worker, clock_timestamp() + p_lease FROM leased),
-        r AS (INSERT INTO worker_records (item_id, worker_id) SELECT id, p_worker FROM leased
-              ON CONFLICT (item_id) DO UPDATE SET worker_id = excluded.worker_id, updated_at = now())
-        INSERT INTO events_outbox (project_id, item_id, kind, body)
-        SELECT p_project, id, 'item.claimed',
-               jsonb_build_object('worker', p_worker, 'fence', fence, 'phase', phase, 'run', run_no)
-          FROM leased ORDER BY array_position(chosen, id);
-    END LOOP;
-    looked := seen;
-    FOREACH item_id IN ARRAY taken LOOP
-        RETURN NEXT;
-    END LOOP;
-    item_id := NULL;
-    RETURN NEXT;
-END $$;
-
-CREATE FUNCTION public.claim_within(p_low integer, p_high integer, p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer)
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    -- usually nothing newer is there: one look at an index tells
-    IF (SELECT max(version) FROM schema_migrations) BETWEEN p_low AND p_high OR schema_fits(p_low, p_high) THEN
-        RETURN QUERY SELECT c.item_id, c.looked FROM claim_items(p_project, p_worker, p_count, p_lease, p_look) c;
-    ELSE
-        RETURN QUERY SELECT NULL::bigint, -1;
-    END IF;
-END $$;
-
-CREATE FUNCTION public.fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM assert_fence(p_item, p_fence);
-    PERFORM write_dones(p_item, p_fence, p_run, p_phase, p_project, p_dones);
-END $$;
-
-CREATE FUNCTION public.free_repo(p_item bigint, p_repo bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM repo_locks WHERE item_id = p_item;
-    PERFORM wake('chain', p_item::text, 2147483647);
-    PERFORM wake('repo_full', p_repo::text, 1);
-END $$;
-
-CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    c work_items;
-    look record;  -- behind the row's lock: whoever begins to wait for its files has locked it before
-BEGIN
-    SELECT * INTO c FROM work_items w WHERE w.id = p_item FOR NO KEY UPDATE;
-    SELECT EXISTS (SELECT 1 FROM repos r WHERE r.project_id = c.project_id AND (r.joined OR r.max_workers > 0)) AS graph,
-           EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = p_item) AS barred,
-           EXISTS (SELECT 1 FROM work_items w
-                    WHERE w.state = 'waiting' AND w.wait_kind = 'scope' AND w.wait_key = p_item::text) AS wanted,
-           EXISTS (SELECT 1 FROM work_items w
-                    WHERE w.state = 'waiting' AND w.wait_kind = 'behind' AND w.wait_key = same_scope(c.spans)) AS behind
-      INTO look;
-    DELETE FROM active_scopes WHERE item_id = p_item;
-    IF look.barred THEN
-        DELETE FROM scope_barriers WHERE item_id = p_item;
-    END IF;
-    IF look.wanted THEN
-        PERFORM wake('scope', p_item::text, 2147483647);
-    END IF;
-    IF look.behind THEN
-        PERFORM wake('behind', same_scope(c.spans), 1);
-    END IF;
-    IF look.graph THEN
-        PERFORM free_repo(p_item, c.repo_id);
-    END IF;
-END $$;
-
-CREATE FUNCTION public.graph_changed(p_project bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    DELETE FROM repo_locks WHERE repo_id IN (SELECT r.id FROM repos r WHERE r.project_id = p_project);
-    PERFORM lock_begun(p_project);
-    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
-     WHERE project_id = p_project AND state = 'waiting' AND wait_kind IN ('chain', 'repo_full', 'upstream');
-    UPDATE repos r SET ci_state = 'pending' WHERE r.project_id = p_project AND r.ci_state IS NULL AND r.ci_sha IS NULL
-       AND EXISTS (SELECT 1 FROM repo_edges e WHERE r.id IN (e.up, e.down));
-    UPDATE repos r SET ci_state = NULL, ci_sha = NULL, red_since = NULL WHERE r.project_id = p_project AND r.ci_sha IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM repo_edges e WHERE r.id IN (e.up, e.down));
-END $$;
-
-CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    made bigint;
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
-    INSERT INTO repo_holds (repo_id, reason) VALUES (p_repo, p_reason) RETURNING id INTO made;
-    WITH taken AS (
-        DELETE FROM leases l USING work_items i WHERE i.id = l.item_id
-           AND (i.repo_id = p_repo OR i.repo_id IN (SELECT c.repo_id FROM chain_of(p_repo) c)) RETURNING l.item_id)
-    UPDATE work_items SET state = 'waiting', wait_kind = 'hold', wait_key = p_repo::text, fence = fence + 1,
-           updated_at = now()
-     WHERE id IN (SELECT item_id FROM taken);
-    INSERT INTO events_outbox (project_id, kind, body)
-        VALUES (p_project, 'repo.held', jsonb_build_object('repo', p_repo, 'hold', made, 'reason', p_reason));
-    RETURN made;
-END $$;
-
-CREATE FUNCTION public.keeps_promises(p_phase text, p_state text, p_wait_kind text, p_resume_phase text, p_merged_commit text, p_pr_url text, p_budget_cycles integer, p_priority smallint) RETURNS boolean
-    LANGUAGE plpgsql IMMUTABLE
-    AS $$
-DECLARE
-    broken text := CASE
-        WHEN (p_phase = 'blocked') <> (p_resume_phase IS NOT NULL) THEN 'blocked_resumes_somewhere'
-        WHEN p_phase = 'done' AND p_merged_commit IS NULL THEN 'done_means_landed'
-        WHEN (p_state = 'resting') <> (p_phase IN ('done', 'blocked', 'stale', 'cancelled')) THEN 'resting_phases'
-        WHEN p_phase IN ('review', 'merge', 'done') AND p_pr_url IS NULL THEN 'review_needs_a_pull'
-        WHEN (p_state = 'waiting') <> (p_wait_kind IS NOT NULL) THEN 'waiting_names_its_reason'
-        WHEN p_phase NOT IN ('spec', 'build', 'review', 'merge', 'done', 'blocked', 'stale', 'cancelled')
-            THEN 'work_items_phase_check'
-        WHEN p_state NOT IN ('ready', 'leased', 'waiting', 'resting') THEN 'work_items_state_check'
-        WHEN p_budget_cycles <= 0 THEN 'work_items_budget_cycles_check'
-        WHEN p_priority NOT BETWEEN 0 AND 3 THEN 'work_items_priority_check'
-    END;
-BEGIN
-    IF broken IS NOT NULL THEN
-        RAISE check_violation USING
-            MESSAGE = format('new row for relation "work_items" violates check constraint "%s"', broken),
-            TABLE = 'work_items', CONSTRAINT = broken;
-    END IF;
-    RETURN true;
-END $$;
 
 CREATE TABLE public.work_items (
     id bigint NOT NULL,
@@ -330,559 +53,64 @@ CREATE TABLE public.work_items (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     first_attempted_at timestamp with time zone,
-    CONSTRAINT keeps_promises CHECK (public.keeps_promises(phase, state, wait_kind, resume_phase, merged_commit, pr_url, budget_cycles, priority))
+    CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
+    CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
+    CONSTRAINT resting_phases CHECK (((state = 'resting'::text) = (phase = ANY (ARRAY['done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text])))),
+    CONSTRAINT review_needs_a_pull CHECK (((phase <> ALL (ARRAY['review'::text, 'merge'::text, 'done'::text])) OR (pr_url IS NOT NULL))),
+    CONSTRAINT waiting_names_its_reason CHECK (((state = 'waiting'::text) = (wait_kind IS NOT NULL))),
+    CONSTRAINT work_items_budget_cycles_check CHECK ((budget_cycles > 0)),
+    CONSTRAINT work_items_phase_check CHECK ((phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text, 'done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text]))),
+    CONSTRAINT work_items_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
+    CONSTRAINT work_items_resume_phase_check CHECK ((resume_phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text]))),
+    CONSTRAINT work_items_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'waiting'::text, 'resting'::text]))),
+    CONSTRAINT work_items_wait_kind_check CHECK ((wait_kind = ANY (ARRAY['scope'::text, 'behind'::text, 'dependency'::text, 'landing'::text, 'hold'::text, 'chain'::text, 'upstream'::text, 'repo_full'::text, 'agent'::text, 'backoff'::text, 'dirty'::text, 'ci'::text, 'mirror'::text, 'budget'::text])))
 )
 WITH (fillfactor='85');
 
-CREATE FUNCTION public.in_the_way(p_item public.work_items, p_above bigint[], p_chain bigint[], p_mine bigint[], p_only bigint) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    found bigint;
-    overdue boolean := p_item.deadline_at <= now();
-BEGIN
-    SELECT l.item_id INTO found FROM repo_locks l
-     WHERE (l.repo_id = p_item.repo_id AND NOT l.works OR l.repo_id = ANY (p_chain) AND l.works)
-       AND l.item_id <> p_item.id AND (p_only IS NULL OR l.item_id = p_only)
-     ORDER BY l.item_id LIMIT 1;
-    IF found IS NULL THEN  -- those that lock_begun could not give a lock: they began beside each other, before there was an edge
-        SELECT w.id INTO found FROM active_scopes a JOIN work_items w ON w.id = a.item_id
-         WHERE w.repo_id = ANY (p_chain) AND w.state IN ('leased', 'waiting') AND (p_only IS NULL OR w.id = p_only)
-           AND coalesce(w.wait_kind, '') NOT IN ('chain', 'upstream', 'repo_full')
-         ORDER BY w.id LIMIT 1;
-    END IF;
-    IF found IS NULL AND p_above IS NOT NULL THEN
-        SELECT w.id INTO found FROM work_items w
-         WHERE w.project_id = p_item.project_id AND w.state = 'ready' AND w.phase <> 'spec' AND w.repo_id = ANY (p_above)
-           AND (p_mine IS NULL OR w.repo_id = ANY (p_mine)) AND (w.deadline_at <= p_item.deadline_at OR NOT overdue)
-           AND (p_only IS NULL OR w.id = p_only)
-         ORDER BY w.deadline_at, w.id LIMIT 1;
-    END IF;
-    IF found IS NULL THEN
-        SELECT w.id INTO found FROM work_items w
-         WHERE w.state = 'waiting' AND w.wait_kind = 'chain' AND w.repo_id = ANY (p_chain)
-           AND w.deadline_at < p_item.deadline_at AND w.deadline_at < now() - interval '30 minutes'
-           AND (p_only IS NULL OR w.id = p_only)
-         ORDER BY w.deadline_at, w.id LIMIT 1;
-    END IF;
-    RETURN found;
-END $$;
+COMMENT ON CONSTRAINT blocked_resumes_somewhere ON public.work_items IS 'A blocked story knows the phase in which it goes on.';
 
-CREATE FUNCTION public.judge_repo(p_repo bigint, p_sha text, p_with jsonb, p_state text, p_text text) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    r repos;
-BEGIN
-    SELECT * INTO r FROM repos WHERE id = p_repo;
-    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', r.project_id));
-    SELECT * INTO r FROM repos WHERE id = p_repo FOR NO KEY UPDATE;
-    UPDATE repos SET main_sha = p_sha WHERE id = p_repo AND main_sha IS DISTINCT FROM p_sha;
-    UPDATE repos SET ci_state = p_state, ci_sha = p_sha, ci_with = p_with, ci_text = p_text,
-           green_sha = CASE WHEN p_state = 'green' THEN p_sha ELSE green_sha END,
-           green_with = CASE WHEN p_state = 'green' THEN p_with ELSE green_with END,
-           red_since = CASE WHEN p_state = 'red' THEN coalesce(red_since, now()) WHEN p_state = 'pending' THEN red_since END
-     WHERE id = p_repo;
-    IF p_state IS NULL OR p_state = 'green' THEN
-        PERFORM wake('upstream', p_repo::text, 2147483647);
-    END IF;
-    RETURN CASE WHEN p_state = 'red' AND r.red_since IS NULL THEN 'red'
-                WHEN coalesce(p_state, 'green') = 'green' AND r.red_since IS NOT NULL THEN 'green' END;
-END $$;
+COMMENT ON CONSTRAINT done_means_landed ON public.work_items IS 'A done story names its commit on main.';
 
-CREATE FUNCTION public.keep_first_attempt() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    NEW.first_attempted_at := coalesce(OLD.first_attempted_at, now());
-    RETURN NEW;
-END $$;
+COMMENT ON CONSTRAINT resting_phases ON public.work_items IS 'A story rests in exactly the phases in which no worker has anything to do.';
 
-CREATE FUNCTION public.leave_queue(p_item bigint, p_landed boolean) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    e queue_entries;
-BEGIN
-    SELECT * INTO e FROM queue_entries WHERE item_id = p_item;
-    IF FOUND THEN
-        UPDATE queues SET width = CASE WHEN p_landed THEN greatest(least(width + 1, most), width)
-                                       WHEN e.state = 'red' THEN greatest(width / 2, 1) ELSE width END
-         WHERE repo_id = e.repo_id AND target = e.target;
-        DELETE FROM queue_entries WHERE item_id = p_item;
-        PERFORM queue_changed(e.repo_id, e.target);
-    END IF;
-END $$;
+COMMENT ON CONSTRAINT review_needs_a_pull ON public.work_items IS 'Nothing is reviewed or landed without a pull request.';
 
-CREATE FUNCTION public.lock_begun(p_project bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM free_repo(w.id, w.repo_id) FROM work_items w
-     WHERE w.project_id = p_project AND w.id IN (
-               SELECT l.item_id FROM repo_locks l
-                WHERE NOT EXISTS (SELECT 1 FROM active_scopes a WHERE a.item_id = l.item_id));
-    INSERT INTO repo_locks (item_id, repo_id, works)
-    SELECT w.id, l.repo_id, l.works
-      FROM (SELECT DISTINCT a.item_id FROM active_scopes a
-             WHERE NOT EXISTS (SELECT 1 FROM repo_locks k WHERE k.item_id = a.item_id AND k.works)) a
-      JOIN work_items w ON w.id = a.item_id
-     CROSS JOIN LATERAL (SELECT w.repo_id, true AS works UNION ALL SELECT c.repo_id, false FROM chain_of(w.repo_id) c) l
-     WHERE w.project_id = p_project AND w.state IN ('leased', 'waiting')
-       AND coalesce(w.wait_kind, '') NOT IN ('chain', 'upstream', 'repo_full')
-     ORDER BY w.deadline_at, w.id, l.works DESC
-    ON CONFLICT DO NOTHING;
-END $$;
+COMMENT ON CONSTRAINT waiting_names_its_reason ON public.work_items IS 'Who waits says for what, and nobody else does.';
 
-CREATE FUNCTION public.main_moved() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    UPDATE repos SET ci_state = 'pending' WHERE ci_state <> 'pending'
-       AND (id = NEW.id OR id IN (SELECT c.repo_id FROM chain_of(NEW.id) c WHERE NOT c.above));
-    RETURN NULL;
-END $$;
+COMMENT ON CONSTRAINT work_items_budget_cycles_check ON public.work_items IS 'A story has at least one attempt.';
 
-CREATE FUNCTION public.park_for_scope(p_item public.work_items, p_blocker bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    first_in_line record;
-    grp text := same_scope(p_item.spans);
-BEGIN
-    SELECT w.id, w.deadline_at, w.wait_key INTO first_in_line FROM work_items w
-     WHERE w.state = 'waiting' AND w.wait_kind = 'scope' AND w.project_id = p_item.project_id
-       AND w.spans = p_item.spans AND w.wait_key = p_blocker::text
-     ORDER BY w.deadline_at, w.id LIMIT 1 FOR NO KEY UPDATE;
-    IF FOUND AND first_in_line.deadline_at <= p_item.deadline_at THEN
-        UPDATE work_items SET state = 'waiting', wait_kind = 'behind', wait_key = grp WHERE id = p_item.id;
-        RETURN;
-    END IF;
-    IF FOUND THEN
-        UPDATE work_items SET wait_kind = 'behind', wait_key = grp WHERE id = first_in_line.id;
-    END IF;
-    UPDATE work_items SET state = 'waiting', wait_kind = 'scope', wait_key = p_blocker::text WHERE id = p_item.id;
-    IF p_item.deadline_at < now() - interval '30 minutes'
-       AND NOT EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = p_item.id) THEN
-        INSERT INTO scope_barriers SELECT p_item.id, p_item.deadline_at, s FROM unnest(p_item.spans) s;
-    END IF;
-END $$;
+COMMENT ON CONSTRAINT work_items_phase_check ON public.work_items IS 'spec: a rough spec is being refined
+build: from the first test to an open pull request with green CI
+review: another agent, or a person, judges the change
+merge: it waits for its turn and lands
+done: it is on main
+blocked: only a person can say how it goes on
+stale: a change of its spec made a done story invalid
+cancelled: a person ended it';
 
-CREATE FUNCTION public.publish_events(p_most integer) RETURNS integer
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    s stream;
-    newest bigint;
-    writing text[];
-    reached bigint;
-    last_id bigint;
-    n integer;
-BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtextextended('damascus stream', 0)) THEN
-        RETURN 0;
-    END IF;
-    SELECT * INTO s FROM stream;
-    SELECT CASE WHEN is_called THEN last_value ELSE 0 END INTO newest FROM events_outbox_id_seq;
-    IF newest = s.settled THEN
-        RETURN 0;
-    END IF;
-    writing := ARRAY (SELECT l.virtualtransaction FROM pg_locks l
-                       WHERE l.locktype = 'relation' AND l.relation = 'events_outbox'::regclass
-                         AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
-                         AND l.mode = 'RowExclusiveLock');
-    reached := CASE WHEN cardinality(writing) = 0 THEN newest WHEN s.writers && writing THEN s.settled ELSE s.mark END;
-    WITH numbered AS (
-        INSERT INTO event_numbers (seq, event_id)
-        SELECT s.last_seq + row_number() OVER (ORDER BY found.id), found.id
-          FROM (SELECT e.id FROM events_outbox e
-                 WHERE e.id > s.settled AND (SELECT k.seq FROM event_numbers k WHERE k.event_id = e.id) IS NULL
-                 ORDER BY e.id LIMIT p_most) found
-        RETURNING event_id)
-    SELECT count(*), max(event_id) INTO n, last_id FROM numbered;
-    IF n = p_most THEN  -- there may be more behind it
-        reached := least(reached, last_id);
-    END IF;
-    IF n > 0 OR reached > s.settled OR NOT s.writers && writing THEN
-        UPDATE stream SET last_seq = s.last_seq + n, settled = greatest(reached, s.settled),
-               mark = CASE WHEN s.writers && writing THEN s.mark ELSE newest END,
-               writers = CASE WHEN s.writers && writing THEN s.writers ELSE writing END;
-    END IF;
-    IF n > 0 THEN
-        NOTIFY damascus_events;
-    END IF;
-    RETURN n;
-END $$;
+COMMENT ON CONSTRAINT work_items_priority_check ON public.work_items IS '0 is the most urgent, 3 the least.';
 
-CREATE FUNCTION public.queue_changed(p_repo bigint, p_target text) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    room integer;
-BEGIN
-    UPDATE queues SET version = version + 1 WHERE repo_id = p_repo AND target = p_target
-    RETURNING least(width, most) - (SELECT count(*) FROM queue_entries e WHERE e.repo_id = p_repo AND e.target = p_target) INTO room;
-    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
-     WHERE id IN (SELECT w.id FROM work_items w JOIN queue_entries e ON e.item_id = w.id
-                   WHERE e.repo_id = p_repo AND e.target = p_target AND w.state = 'waiting' AND w.wait_kind = 'landing'
-                     FOR NO KEY UPDATE OF w);
-    IF room > 0 THEN
-        UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
-         WHERE id IN (SELECT w.id FROM work_items w WHERE w.state = 'waiting' AND w.wait_kind = 'landing'
-                         AND w.wait_key = p_repo || ' ' || p_target
-                       ORDER BY w.deadline_at, w.id LIMIT room FOR NO KEY UPDATE);
-    END IF;
-END $$;
+COMMENT ON CONSTRAINT work_items_resume_phase_check ON public.work_items IS 'A blocked story goes on in a phase that workers carry.';
 
-CREATE FUNCTION public.queue_mark(p_item bigint, p_commit text, p_state text) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    q record;
-BEGIN
-    SELECT repo_id, target INTO q FROM queue_entries WHERE item_id = p_item AND commit = p_commit AND state <> p_state;
-    IF FOUND THEN
-        PERFORM 1 FROM queues WHERE repo_id = q.repo_id AND target = q.target FOR UPDATE;
-        UPDATE queue_entries SET state = p_state WHERE item_id = p_item AND commit = p_commit;
-        PERFORM queue_changed(q.repo_id, q.target);
-    END IF;
-END $$;
+COMMENT ON CONSTRAINT work_items_state_check ON public.work_items IS 'ready: any worker may claim it
+leased: a worker has it
+waiting: for (wait_kind, wait_key), or until not_before
+resting: done, blocked, stale or cancelled';
 
-CREATE FUNCTION public.queue_put(p_repo bigint, p_target text, p_item bigint, p_base text, p_commit text, p_state text, p_most integer) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    places integer;
-    mine bigint;
-    ahead text;
-BEGIN
-    INSERT INTO queues (repo_id, target) VALUES (p_repo, p_target) ON CONFLICT DO NOTHING;
-    UPDATE queues SET most = p_most WHERE repo_id = p_repo AND target = p_target RETURNING least(width, most) INTO places;
-    SELECT pos INTO mine FROM queue_entries WHERE item_id = p_item;
-    SELECT commit INTO ahead FROM queue_entries
-     WHERE repo_id = p_repo AND target = p_target AND state <> 'red' AND pos < coalesce(mine, 9223372036854775807)
-     ORDER BY pos DESC LIMIT 1;
-    IF mine IS NULL AND (SELECT count(*) FROM queue_entries WHERE repo_id = p_repo AND target = p_target) >= places THEN
-        RETURN 'full';
-    END IF;
-    IF ahead <> p_base THEN
-        RETURN 'moved';
-    END IF;
-    IF mine IS NULL THEN
-        INSERT INTO queue_entries (item_id, repo_id, target, base, commit, state)
-            VALUES (p_item, p_repo, p_target, p_base, p_commit, p_state);
-    ELSE
-        UPDATE queue_entries SET base = p_base, commit = p_commit, state = p_state WHERE item_id = p_item;
-    END IF;
-    PERFORM queue_changed(p_repo, p_target);
-    RETURN 'in';
-END $$;
-
-CREATE FUNCTION public.refuse_first_attempt_change() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    RAISE EXCEPTION 'first_attempted_at of item % is never overwritten', OLD.id;
-END $$;
-
-CREATE FUNCTION public.release_landing(p_item bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    PERFORM leave_queue(p_item, false);
-END $$;
-
-CREATE FUNCTION public.release_repo(p_project bigint, p_repo bigint) RETURNS integer
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    ended integer;
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('damascus claim', p_project));
-    UPDATE repo_holds SET released_at = now() WHERE repo_id = p_repo AND released_at IS NULL;
-    GET DIAGNOSTICS ended = ROW_COUNT;
-    IF ended > 0 THEN
-        PERFORM wake('hold', p_repo::text, 2147483647);
-        INSERT INTO events_outbox (project_id, kind, body)
-            VALUES (p_project, 'repo.released', jsonb_build_object('repo', p_repo));
-    END IF;
-    RETURN ended;
-END $$;
-
-CREATE FUNCTION public.repo_blocker(p_item public.work_items, p_mine bigint[], OUT kind text, OUT key text) RETURNS record
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    above bigint[];
-    chain bigint[];
-    blocker bigint;
-    most integer;
-BEGIN
-    SELECT array_agg(c.repo_id) FILTER (WHERE c.above), array_agg(c.repo_id) INTO above, chain FROM chain_of(p_item.repo_id) c;
-    SELECT 'upstream', r.id INTO kind, key FROM repos r
-     WHERE r.id = ANY (above) AND (r.ci_state = 'pending' OR r.red_since IS NOT NULL) ORDER BY r.id LIMIT 1;
-    IF kind IS NOT NULL OR EXISTS (SELECT 1 FROM repo_locks l WHERE l.item_id = p_item.id AND l.works) THEN
-        RETURN;
-    END IF;
-    WHILE chain IS NOT NULL LOOP
-        blocker := in_the_way(p_item, above, chain, p_mine, NULL);
-        EXIT WHEN blocker IS NULL;
-        PERFORM 1 FROM work_items w WHERE w.id = blocker FOR SHARE;
-        IF in_the_way(p_item, above, chain, p_mine, blocker) = blocker THEN
-            kind := 'chain';
-            key := blocker;
-            RETURN;
-        END IF;
-    END LOOP;
-    SELECT r.max_workers INTO most FROM repos r WHERE r.id = p_item.repo_id;
-    IF most > 0 AND (SELECT count(*) FROM repo_locks l WHERE l.repo_id = p_item.repo_id AND l.works) >= most THEN
-        PERFORM 1 FROM work_items w WHERE w.id IN (
-            SELECT l.item_id FROM repo_locks l WHERE l.repo_id = p_item.repo_id AND l.works) ORDER BY w.id FOR SHARE;
-        IF (SELECT count(*) FROM repo_locks l WHERE l.repo_id = p_item.repo_id AND l.works) >= most THEN
-            kind := 'repo_full';
-            key := p_item.repo_id;
-        END IF;
-    END IF;
-END $$;
-
-CREATE FUNCTION public.rescue_item(p_item bigint, p_fence bigint, p_limit integer, p_why text) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    c work_items;
-    held text;
-    asked text;
-BEGIN
-    DELETE FROM leases WHERE item_id = p_item AND fence = p_fence RETURNING worker_id INTO held;
-    IF NOT FOUND THEN
-        RETURN NULL;
-    END IF;
-    UPDATE work_items SET fence = fence + 1, rescues = rescues + 1, state = 'ready', updated_at = now()
-     WHERE id = p_item RETURNING * INTO c;
-    INSERT INTO events_outbox (project_id, item_id, kind, body)
-        VALUES (c.project_id, c.id, 'item.rescued',
-                jsonb_build_object('worker', held, 'why', p_why, 'rescues', c.rescues, 'fence', c.fence));
-    IF c.rescues >= p_limit THEN
-        UPDATE work_items SET phase = 'blocked', state = 'resting', last_verdict = 'worker_crash',
-               resume_phase = CASE WHEN c.phase = 'spec' THEN 'spec' ELSE 'build' END, run_no = run_no + 1
-         WHERE id = p_item;
-        PERFORM free_scope(p_item);
-        PERFORM release_landing(p_item);
-        DELETE FROM worker_records WHERE item_id = p_item;
-        asked := format('%s took its worker down %s times in a row in the same step. What should happen?',
-                        c.story_id, c.rescues);
-        INSERT INTO events_outbox (project_id, item_id, kind, body)
-            VALUES (c.project_id, c.id, 'blocked.worker_crash', jsonb_build_object('rescues', c.rescues)),
-                   (c.project_id, c.id, 'phase.transitioned', jsonb_build_object('from', c.phase, 'to', 'blocked')),
-                   (c.project_id, c.id, 'issue.opened', jsonb_build_object('question', asked));
-        INSERT INTO human_issues (project_id, item_id, question, options)
-            VALUES (c.project_id, c.id, asked,
-                    ARRAY['retry with a new budget', 'edit the spec and add it again', 'cancel the story']);
-        RETURN 'blocked';
-    END IF;
-    RETURN 'ready';
-END $$;
-
-CREATE FUNCTION public.same_scope(p_spans public.scope_span[]) RETURNS text
-    LANGUAGE plpgsql IMMUTABLE
-    AS $$
-BEGIN
-    RETURN md5(p_spans::text);
-END $$;
-
-CREATE FUNCTION public.schema_fits(p_low integer, p_high integer) RETURNS boolean
-    LANGUAGE sql STABLE
-    AS $$
-    SELECT max(version) >= p_low AND bool_and(version <= p_high OR coalesce(readable_by, version) <= p_high)
-      FROM schema_migrations
-$$;
-
-CREATE FUNCTION public.scope_blocker(p_item public.work_items) RETURNS bigint
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    blocker bigint;
-BEGIN
-    LOOP
-        SELECT a.item_id INTO blocker FROM unnest(p_item.spans) s JOIN active_scopes a ON a.span && s
-         WHERE a.item_id <> p_item.id LIMIT 1;
-        IF blocker IS NULL THEN
-            SELECT b.item_id INTO blocker FROM unnest(p_item.spans) s JOIN scope_barriers b ON b.span && s
-             WHERE b.item_id <> p_item.id AND b.deadline_at < p_item.deadline_at LIMIT 1;
-        END IF;
-        IF blocker IS NULL THEN
-            RETURN NULL;
-        END IF;
-        PERFORM 1 FROM work_items WHERE id = blocker FOR SHARE;
-        IF EXISTS (SELECT 1 FROM active_scopes WHERE item_id = blocker)
-           OR EXISTS (SELECT 1 FROM scope_barriers WHERE item_id = blocker) THEN
-            RETURN blocker;
-        END IF;
-    END LOOP;
-END $$;
-
-CREATE FUNCTION public.settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans public.scope_span[]) RETURNS SETOF public.work_items
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    c work_items;
-    look record;  -- behind the row's lock: whoever begins to wait for it has locked it before
-    keep boolean := (p ->> 'keep')::boolean;
-    frees boolean := (p ->> 'frees_scope')::boolean;
-    asked jsonb := p -> 'question';
-BEGIN
-    IF keep THEN
-        PERFORM assert_fence(p_item, p_fence);
-    ELSE  -- who leaves gives its lease back: that is the check as well
-        DELETE FROM leases WHERE item_id = p_item AND fence = p_fence;
-        IF NOT FOUND THEN
-            RAISE EXCEPTION 'item % is no longer held with fence %', p_item, p_fence USING ERRCODE = 'DM001';
-        END IF;
-    END IF;
-    IF p -> 'dones' <> '[]' THEN
-        INSERT INTO journal (item_id, run_no, phase, step, key, status, fence, input, output, started_at, done_at)
-        SELECT p_item, (p ->> 'run_no')::integer, p ->> 'from', d ->> 'step', d ->> 'key', 'done', p_fence, d -> 'input',
-               d -> 'output', clock_timestamp() - make_interval(secs => (d ->> 'ago')::float8), clock_timestamp()
-          FROM jsonb_array_elements(p -> 'dones') d
-        ON CONFLICT (item_id, run_no, step, key)
-        DO UPDATE SET status = 'done', output = excluded.output, done_at = excluded.done_at, fence = excluded.fence
-         WHERE journal.status = 'intent';
-    END IF;
-    IF p_spans IS NOT NULL THEN
-        PERFORM free_scope(p_item);
-    END IF;
-    UPDATE work_items SET
-        phase = p ->> 'phase', state = CASE WHEN keep THEN 'leased' ELSE p ->> 'state' END,
-        attempts = (p ->> 'attempts')::integer, last_verdict = p ->> 'verdict',
-        last_feedback = nullif(p -> 'feedback', 'null'),
-        failure_signature = p ->> 'signature', failure_streak = (p ->> 'streak')::integer,
-        series_since = (p ->> 'series_since')::timestamptz, series_count = (p ->> 'series_count')::integer,
-        series_ended = (p ->> 'series_ended')::boolean,
-        wait_kind = p ->> 'wait_kind', wait_key = p ->> 'wait_key', not_before = (p ->> 'not_before')::timestamptz,
-        resume_phase = p ->> 'resume', run_no = run_no + (p ->> 'new_run')::integer, rescues = 0,
-        base_commit = coalesce(p ->> 'base_commit', base_commit), candidate = coalesce(p ->> 'candidate', candidate),
-        pr_url = coalesce(p ->> 'pr_url', pr_url), merged_commit = coalesce(p ->> 'merged_commit', merged_commit),
-        spec = coalesce(p_spec, spec), spec_hash = coalesce(p ->> 'spec_hash', spec_hash),
-        file_scope = CASE WHEN p_spans IS NULL THEN file_scope
-                          ELSE ARRAY (SELECT jsonb_array_elements_text(p -> 'file_scope')) END,
-        spans = coalesce(p_spans, spans), rough = coalesce((p ->> 'rough')::boolean, rough), updated_at = now()
-     WHERE id = p_item AND fence = p_fence RETURNING * INTO c;
-    IF frees THEN
-        PERFORM free_scope(p_item);
-    END IF;
-    SELECT EXISTS (SELECT 1 FROM repos r WHERE r.id = c.repo_id AND r.main_sha IS DISTINCT FROM c.merged_commit) AS moved,
-           EXISTS (SELECT 1 FROM work_items w
-                    WHERE w.state = 'waiting' AND w.wait_kind = 'dependency' AND w.wait_key = p_item::text) AS needed,
-           EXISTS (SELECT 1 FROM queue_entries q WHERE q.item_id = p_item) AS queued INTO look;
-    IF c.phase = 'done' THEN
-        IF look.moved THEN
-            UPDATE repos SET main_sha = c.merged_commit WHERE id = c.repo_id AND main_sha IS DISTINCT FROM c.merged_commit;
-        END IF;
-        IF look.needed THEN
-            PERFORM wake('dependency', p_item::text, 2147483647);
-        END IF;
-    END IF;
-    IF NOT (p ->> 'keep_place')::boolean THEN
-        IF look.queued THEN
-            PERFORM leave_queue(p_item, false);
-        END IF;
-    ELSIF p ->> 'queue_green' IS NOT NULL THEN
-        PERFORM queue_mark(p_item, p ->> 'queue_green', 'green');
-    END IF;
-    IF c.wait_kind = 'landing' THEN
-        PERFORM wait_in_queue(c.repo_id, split_part(c.wait_key, ' ', 2), p_item, (p ->> 'queue_version')::bigint);
-    END IF;
-    IF frees OR (p ->> 'ends_record')::boolean THEN
-        DELETE FROM worker_records WHERE item_id = p_item;
-    ELSE
-        UPDATE worker_records SET step = coalesce(p -> 'record' ->> 'step', step), line = coalesce(p -> 'record' ->> 'line', line),
-               milestone = coalesce(p -> 'record' ->> 'milestone', milestone),
-               progress = progress || coalesce(nullif(p -> 'record' -> 'progress', 'null'), '{}'),
-               since = CASE WHEN p -> 'record' ->> 'milestone' IS NULL THEN since ELSE now() END, updated_at = now()
-         WHERE item_id = p_item;
-    END IF;
-    INSERT INTO events_outbox (project_id, item_id, kind, body)
-    SELECT c.project_id, p_item, e.value ->> 0, e.value -> 1
-      FROM jsonb_array_elements(p -> 'events') WITH ORDINALITY e (value, n) ORDER BY e.n;
-    IF asked <> 'null' THEN
-        INSERT INTO human_issues (project_id, item_id, question, options, owner)
-            VALUES (c.project_id, p_item, asked ->> 'question',
-                    ARRAY (SELECT jsonb_array_elements_text(asked -> 'options')), asked ->> 'owner');
-        PERFORM write_events(c.project_id, p_item,
-                             jsonb_build_array(jsonb_build_array('issue.opened', jsonb_build_object('question', asked -> 'question'))));
-    END IF;
-    IF keep THEN  -- only who goes on needs the row
-        RETURN NEXT c;
-    END IF;
-END $$;
-
-CREATE FUNCTION public.stepped_aside(p_item public.work_items) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF NOT EXISTS (SELECT 1 FROM repo_locks l WHERE l.item_id = p_item.id) THEN
-        PERFORM wake('chain', p_item.id::text, 2147483647);
-    END IF;
-    PERFORM wake('repo_full', p_item.repo_id::text, 1)
-      FROM repos r WHERE r.id = p_item.repo_id AND r.max_workers > 0
-       AND (SELECT count(*) FROM repo_locks l WHERE l.repo_id = r.id AND l.works) < r.max_workers;
-END $$;
-
-CREATE FUNCTION public.wait_in_queue(p_repo bigint, p_target text, p_item bigint, p_version bigint) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    now_at bigint;
-BEGIN
-    SELECT version INTO now_at FROM queues WHERE repo_id = p_repo AND target = p_target FOR UPDATE;
-    IF now_at IS DISTINCT FROM p_version THEN
-        UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL WHERE id = p_item;
-    END IF;
-END $$;
-
-CREATE FUNCTION public.wake(p_kind text, p_key text, p_limit integer) RETURNS integer
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    woken integer;
-BEGIN
-    UPDATE work_items SET state = 'ready', wait_kind = NULL, wait_key = NULL, not_before = NULL
-     WHERE id IN (SELECT id FROM work_items
-                   WHERE state = 'waiting' AND wait_kind = p_kind AND wait_key = p_key
-                   ORDER BY deadline_at, id LIMIT p_limit FOR NO KEY UPDATE);
-    GET DIAGNOSTICS woken = ROW_COUNT;
-    RETURN woken;
-END $$;
-
-CREATE FUNCTION public.write_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    d jsonb;
-BEGIN
-    FOR d IN SELECT e FROM jsonb_array_elements(p_dones) e LOOP
-        INSERT INTO journal (item_id, run_no, phase, step, key, status, fence, input, output, started_at, done_at)
-        VALUES (p_item, p_run, p_phase, d ->> 'step', d ->> 'key', 'done', p_fence, d -> 'input', d -> 'output',
-                clock_timestamp() - make_interval(secs => (d ->> 'ago')::float8), clock_timestamp())
-        ON CONFLICT (item_id, run_no, step, key)
-        DO UPDATE SET status = 'done', output = excluded.output, done_at = excluded.done_at, fence = excluded.fence
-         WHERE journal.status = 'intent';
-        PERFORM write_events(p_project, p_item, d -> 'events');
-    END LOOP;
-    IF p_dones <> '[]' THEN  -- rescues are counted in a row inside one step
-        UPDATE work_items SET rescues = 0 WHERE id = p_item AND fence = p_fence AND rescues > 0;
-    END IF;
-END $$;
-
-CREATE FUNCTION public.write_events(p_project bigint, p_item bigint, p_events jsonb) RETURNS void
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    FOR n IN 0 .. jsonb_array_length(p_events) - 1 LOOP
-        INSERT INTO events_outbox (project_id, item_id, kind, body)
-            VALUES (p_project, p_item, p_events -> n ->> 0, p_events -> n -> 1);
-    END LOOP;
-END $$;
+COMMENT ON CONSTRAINT work_items_wait_kind_check ON public.work_items IS 'scope: a file that another story holds
+behind: another waiting story that wants exactly the same files
+dependency: a story of depends_on
+landing: a place in the merge queue, or its turn there
+hold: a hold on the repository, or on one of its chain
+chain: a story that is worked, or goes first, in a repository of its chain
+upstream: main of a repository that its own one needs is not known to be green
+repo_full: a place in its repository
+agent: agents that can work
+backoff: the clock, after trouble outside the story
+dirty: a file of a person with changes that landing would overwrite
+ci: CI on a forge
+mirror: the mirror job on main, after landing
+budget: the project''s budget, which steps that run have reserved';
 
 CREATE TABLE public.active_scopes (
     item_id bigint NOT NULL,
@@ -899,6 +127,11 @@ CREATE TABLE public.budget_raises (
     CONSTRAINT budget_raises_amount_check CHECK ((amount > 0)),
     CONSTRAINT budget_raises_unit_check CHECK ((unit = ANY (ARRAY['tokens'::text, 'dollars'::text])))
 );
+
+COMMENT ON CONSTRAINT budget_raises_amount_check ON public.budget_raises IS 'A budget is raised, never taken away.';
+
+COMMENT ON CONSTRAINT budget_raises_unit_check ON public.budget_raises IS 'tokens: the amount is in tokens
+dollars: the amount is in millionths of a dollar';
 
 CREATE TABLE public.events_outbox (
     id bigint NOT NULL,
@@ -924,6 +157,9 @@ CREATE TABLE public.human_issues (
     CONSTRAINT human_issues_kind_check CHECK ((kind = ANY (ARRAY['question'::text, 'write'::text])))
 );
 
+COMMENT ON CONSTRAINT human_issues_kind_check ON public.human_issues IS 'question: holds its story until it is answered
+write: about one write of an agent that waits for the answer; the story stays leased';
+
 CREATE TABLE public.journal (
     item_id bigint NOT NULL,
     run_no integer NOT NULL,
@@ -936,8 +172,14 @@ CREATE TABLE public.journal (
     output jsonb,
     started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     done_at timestamp with time zone,
+    CONSTRAINT journal_phase_check CHECK ((phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text]))),
     CONSTRAINT journal_status_check CHECK ((status = ANY (ARRAY['intent'::text, 'done'::text])))
 );
+
+COMMENT ON CONSTRAINT journal_phase_check ON public.journal IS 'Only a phase that workers carry has steps.';
+
+COMMENT ON CONSTRAINT journal_status_check ON public.journal IS 'intent: the step was begun; whether its effect took place must be looked up
+done: its result is recorded and never changes';
 
 CREATE TABLE public.repos (
     id bigint NOT NULL,
@@ -963,6 +205,12 @@ CREATE TABLE public.repos (
     CONSTRAINT repos_ci_state_check CHECK ((ci_state = ANY (ARRAY['pending'::text, 'green'::text, 'red'::text]))),
     CONSTRAINT repos_max_workers_check CHECK ((max_workers >= 0))
 );
+
+COMMENT ON CONSTRAINT repos_ci_state_check ON public.repos IS 'pending: CI has not told of main''s tip yet
+green: CI passed there
+red: CI failed there';
+
+COMMENT ON CONSTRAINT repos_max_workers_check ON public.repos IS '0: as many as there are slots.';
 
 CREATE VIEW public.checkpoints AS
  SELECT e.id,
@@ -1019,6 +267,23 @@ ALTER TABLE public.events_outbox ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTIT
     CACHE 1
 );
 
+CREATE TABLE public.evidence (
+    key text NOT NULL,
+    repo_id bigint NOT NULL,
+    tree text NOT NULL,
+    command text NOT NULL,
+    environment text NOT NULL,
+    gate_version text NOT NULL,
+    result jsonb NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT evidence_is_a_pass CHECK ((((result -> 'exit_code'::text) = '0'::jsonb) AND ((result -> 'timed_out'::text) = 'false'::jsonb))),
+    CONSTRAINT evidence_key_is_a_hash CHECK ((key ~ '^[0-9a-f]{64}$'::text))
+);
+
+COMMENT ON CONSTRAINT evidence_is_a_pass ON public.evidence IS 'Only a pass is kept; whatever failed is run again.';
+
+COMMENT ON CONSTRAINT evidence_key_is_a_hash ON public.evidence IS 'One key for one pass: a second run of the same finds the first.';
+
 CREATE TABLE public.flaky_tests (
     project_id bigint NOT NULL,
     repo_id bigint NOT NULL,
@@ -1071,6 +336,8 @@ CREATE TABLE public.queue (
     CONSTRAINT queue_only_one_check CHECK (only_one)
 );
 
+COMMENT ON CONSTRAINT queue_only_one_check ON public.queue IS 'One database is one queue.';
+
 CREATE TABLE public.queue_entries (
     item_id bigint NOT NULL,
     repo_id bigint NOT NULL,
@@ -1083,6 +350,10 @@ CREATE TABLE public.queue_entries (
     CONSTRAINT queue_entries_state_check CHECK ((state = ANY (ARRAY['testing'::text, 'green'::text, 'red'::text])))
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
+
+COMMENT ON CONSTRAINT queue_entries_state_check ON public.queue_entries IS 'testing: its tests run, or are about to
+green: its tests passed on exactly this commit
+red: its tests failed; it leaves, and nobody is built on top of it';
 
 ALTER TABLE public.queue_entries ALTER COLUMN pos ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.queue_entries_pos_seq
@@ -1103,11 +374,15 @@ CREATE TABLE public.queues (
 )
 WITH (fillfactor='50');
 
+COMMENT ON CONSTRAINT queues_width_check ON public.queues IS 'At least one story is tested at a time.';
+
 CREATE TABLE public.repo_edges (
     up bigint NOT NULL,
     down bigint NOT NULL,
     CONSTRAINT repo_edges_check CHECK ((up <> down))
 );
+
+COMMENT ON CONSTRAINT repo_edges_check ON public.repo_edges IS 'No repository needs itself.';
 
 CREATE TABLE public.repo_holds (
     id bigint NOT NULL,
@@ -1145,6 +420,13 @@ ALTER TABLE public.repos ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.schema_functions (
+    name text NOT NULL,
+    sha256 text NOT NULL,
+    release text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.schema_migrations (
@@ -1186,14 +468,24 @@ CREATE TABLE public.spending (
 )
 WITH (fillfactor='80');
 
+COMMENT ON CONSTRAINT spending_reserved_microdollars_check ON public.spending IS '0: no limit.';
+
+COMMENT ON CONSTRAINT spending_reserved_tokens_check ON public.spending IS '0: no limit.';
+
+COMMENT ON CONSTRAINT spending_state_check ON public.spending IS 'reserved: the agent may still be at work; counts as long as its lease holds
+settled: what was used is final';
+
 CREATE TABLE public.stream (
     only_one boolean DEFAULT true NOT NULL,
     last_seq bigint DEFAULT 0 NOT NULL,
     settled bigint DEFAULT 0 NOT NULL,
     mark bigint DEFAULT 0 NOT NULL,
     writers text[] DEFAULT '{}'::text[] NOT NULL,
+    pruned bigint DEFAULT 0 NOT NULL,
     CONSTRAINT stream_only_one_check CHECK (only_one)
 );
+
+COMMENT ON CONSTRAINT stream_only_one_check ON public.stream IS 'There is one stream.';
 
 ALTER TABLE public.work_items ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.work_items_id_seq
@@ -1213,9 +505,17 @@ CREATE TABLE public.worker_records (
     progress jsonb DEFAULT '{}'::jsonb NOT NULL,
     line text,
     since timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT worker_records_milestone_check CHECK ((milestone = ANY (ARRAY['WORKING'::text, 'PUSHED_TO_CI'::text, 'FIXING_CI'::text, 'DONE'::text, 'BLOCKED'::text, 'TERMINATED'::text])))
 )
 WITH (fillfactor='50');
+
+COMMENT ON CONSTRAINT worker_records_milestone_check ON public.worker_records IS 'WORKING: an agent or a gate is at work
+PUSHED_TO_CI: the branch is on its forge and CI has it
+FIXING_CI: CI was red and is being repaired
+DONE: the story landed
+BLOCKED: a person is asked
+TERMINATED: the story was cancelled';
 
 CREATE TABLE public.workers (
     id text NOT NULL,
@@ -1226,7 +526,8 @@ CREATE TABLE public.workers (
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     ended_at timestamp with time zone,
     confinement text,
-    repos bigint[]
+    repos bigint[],
+    trouble jsonb
 );
 
 ALTER TABLE ONLY public.budget_raises
@@ -1238,8 +539,16 @@ ALTER TABLE ONLY public.event_numbers
 ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_pkey PRIMARY KEY (seq);
 
+ALTER TABLE public.events_outbox
+    ADD CONSTRAINT events_outbox_kind_check CHECK ((kind = ANY (ARRAY['story.added'::text, 'story.replaced'::text, 'item.claimed'::text, 'item.rescued'::text, 'item.released'::text, 'item.waits'::text, 'run.resumed'::text, 'run.restarted'::text, 'agent.started'::text, 'agent.warned'::text, 'agent.extended'::text, 'agent.finished'::text, 'build.committed'::text, 'build.pushed'::text, 'build.pr_opened'::text, 'ci.finished'::text, 'ci.again'::text, 'ci.mirrored'::text, 'test.flaky'::text, 'checkpoint.taken'::text, 'milestone.changed'::text, 'phase.transitioned'::text, 'phase.transient_retry'::text, 'attempt.rejected'::text, 'blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.approval'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'story.not_on_main'::text, 'story.reverted'::text, 'story.cancelled'::text, 'story.retried'::text, 'story.spec_approved'::text, 'story.approved'::text, 'story.sent_back'::text, 'story.resumed'::text, 'story.handed_over'::text, 'budget.raised'::text, 'issue.opened'::text, 'issue.answered'::text, 'repo.held'::text, 'repo.released'::text, 'repo.red'::text, 'repo.green'::text]))) NOT VALID;
+
+COMMENT ON CONSTRAINT events_outbox_kind_check ON public.events_outbox IS 'domain/event.py says what each one tells.';
+
 ALTER TABLE ONLY public.events_outbox
     ADD CONSTRAINT events_outbox_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.evidence
+    ADD CONSTRAINT evidence_pkey PRIMARY KEY (key);
 
 ALTER TABLE ONLY public.flaky_tests
     ADD CONSTRAINT flaky_tests_pkey PRIMARY KEY (repo_id, job, test);
@@ -1289,6 +598,9 @@ ALTER TABLE ONLY public.repos
 ALTER TABLE ONLY public.repos
     ADD CONSTRAINT repos_uuid_key UNIQUE (uuid);
 
+ALTER TABLE ONLY public.schema_functions
+    ADD CONSTRAINT schema_functions_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
@@ -1304,6 +616,9 @@ ALTER TABLE ONLY public.active_scopes
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.work_items
+    ADD CONSTRAINT work_items_uuid_key UNIQUE (uuid);
+
 ALTER TABLE ONLY public.worker_records
     ADD CONSTRAINT worker_records_pkey PRIMARY KEY (item_id);
 
@@ -1313,6 +628,10 @@ ALTER TABLE ONLY public.workers
 CREATE INDEX active_scopes_item ON public.active_scopes USING btree (item_id);
 
 CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
+
+CREATE INDEX evidence_by_age ON public.evidence USING btree (made_at);
+
+CREATE INDEX evidence_of_repo ON public.evidence USING btree (repo_id);
 
 CREATE INDEX flaky_tests_of_project ON public.flaky_tests USING btree (project_id, last_seen);
 
@@ -1346,11 +665,23 @@ CREATE UNIQUE INDEX work_items_story ON public.work_items USING btree (project_i
 
 CREATE INDEX work_items_wait ON public.work_items USING btree (wait_kind, wait_key, deadline_at, id) WHERE (state = 'waiting'::text);
 
-CREATE TRIGGER first_attempt BEFORE UPDATE OF claims ON public.work_items FOR EACH ROW WHEN ((new.claims > old.claims)) EXECUTE FUNCTION public.keep_first_attempt();
+ALTER TABLE ONLY public.active_scopes
+    ADD CONSTRAINT active_scopes_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
-CREATE TRIGGER first_attempt_stays BEFORE UPDATE OF first_attempted_at ON public.work_items FOR EACH ROW WHEN (((old.first_attempted_at IS NOT NULL) AND (new.first_attempted_at IS DISTINCT FROM old.first_attempted_at))) EXECUTE FUNCTION public.refuse_first_attempt_change();
+ALTER TABLE ONLY public.budget_raises
+    ADD CONSTRAINT budget_raises_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
-CREATE TRIGGER main_moved AFTER UPDATE OF main_sha ON public.repos FOR EACH ROW WHEN (((new.ci_state IS NOT NULL) AND (new.main_sha IS DISTINCT FROM old.main_sha))) EXECUTE FUNCTION public.main_moved();
+ALTER TABLE ONLY public.event_numbers
+    ADD CONSTRAINT event_numbers_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.events_outbox(id);
+
+ALTER TABLE ONLY public.events_outbox
+    ADD CONSTRAINT events_outbox_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.events_outbox
+    ADD CONSTRAINT events_outbox_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.evidence
+    ADD CONSTRAINT evidence_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.flaky_tests
     ADD CONSTRAINT flaky_tests_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
@@ -1364,6 +695,21 @@ ALTER TABLE ONLY public.human_issues
 ALTER TABLE ONLY public.human_issues
     ADD CONSTRAINT human_issues_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
+ALTER TABLE ONLY public.journal
+    ADD CONSTRAINT journal_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.leases
+    ADD CONSTRAINT leases_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.queue_entries
+    ADD CONSTRAINT queue_entries_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.queue_entries
+    ADD CONSTRAINT queue_entries_queue_fkey FOREIGN KEY (repo_id, target) REFERENCES public.queues(repo_id, target);
+
+ALTER TABLE ONLY public.queues
+    ADD CONSTRAINT queues_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
+
 ALTER TABLE ONLY public.repo_edges
     ADD CONSTRAINT repo_edges_down_fkey FOREIGN KEY (down) REFERENCES public.repos(id);
 
@@ -1373,11 +719,23 @@ ALTER TABLE ONLY public.repo_edges
 ALTER TABLE ONLY public.repo_holds
     ADD CONSTRAINT repo_holds_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
 
+ALTER TABLE ONLY public.repo_locks
+    ADD CONSTRAINT repo_locks_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.repo_locks
+    ADD CONSTRAINT repo_locks_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
+
 ALTER TABLE ONLY public.repos
     ADD CONSTRAINT repos_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.scope_barriers
     ADD CONSTRAINT scope_barriers_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.spending
+    ADD CONSTRAINT spending_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.spending
+    ADD CONSTRAINT spending_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
@@ -1385,5 +743,48 @@ ALTER TABLE ONLY public.work_items
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
 
+ALTER TABLE ONLY public.worker_records
+    ADD CONSTRAINT worker_records_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+CREATE FUNCTION public.assert_fence(p_item bigint, p_fence bigint) RETURNS void;  -- functions/assert_fence.sql
+CREATE FUNCTION public.chain_of(p_repo bigint) RETURNS TABLE(repo_id bigint, above boolean);  -- functions/chain_of.sql
+CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_items.sql
+CREATE FUNCTION public.claim_within(p_low integer, p_high integer, p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_within.sql
+CREATE FUNCTION public.columns_of_12(p jsonb) RETURNS jsonb;  -- functions/columns_of_12.sql
+CREATE FUNCTION public.fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void;  -- functions/fenced_dones.sql
+CREATE FUNCTION public.free_repo(p_item bigint, p_repo bigint) RETURNS void;  -- functions/free_repo.sql
+CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void;  -- functions/free_scope.sql
+CREATE FUNCTION public.graph_changed(p_project bigint) RETURNS void;  -- functions/graph_changed.sql
+CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint;  -- functions/hold_repo.sql
+CREATE FUNCTION public.in_the_way(p_item public.work_items, p_above bigint[], p_chain bigint[], p_mine bigint[], p_only bigint) RETURNS bigint;  -- functions/in_the_way.sql
+CREATE FUNCTION public.judge_repo(p_repo bigint, p_sha text, p_with jsonb, p_state text, p_text text) RETURNS text;  -- functions/judge_repo.sql
+CREATE FUNCTION public.keep_first_attempt() RETURNS trigger;  -- functions/keep_first_attempt.sql
+CREATE FUNCTION public.leave_queue(p_item bigint, p_landed boolean) RETURNS void;  -- functions/leave_queue.sql
+CREATE FUNCTION public.lock_begun(p_project bigint) RETURNS void;  -- functions/lock_begun.sql
+CREATE FUNCTION public.main_moved() RETURNS trigger;  -- functions/main_moved.sql
+CREATE FUNCTION public.park_for_scope(p_item public.work_items, p_blocker bigint) RETURNS void;  -- functions/park_for_scope.sql
+CREATE FUNCTION public.publish_events(p_most integer) RETURNS integer;  -- functions/publish_events.sql
+CREATE FUNCTION public.queue_changed(p_repo bigint, p_target text) RETURNS void;  -- functions/queue_changed.sql
+CREATE FUNCTION public.queue_mark(p_item bigint, p_commit text, p_state text) RETURNS void;  -- functions/queue_mark.sql
+CREATE FUNCTION public.queue_put(p_repo bigint, p_target text, p_item bigint, p_base text, p_commit text, p_state text, p_most integer) RETURNS text;  -- functions/queue_put.sql
+CREATE FUNCTION public.refuse_first_attempt_change() RETURNS trigger;  -- functions/refuse_first_attempt_change.sql
+CREATE FUNCTION public.release_repo(p_project bigint, p_repo bigint) RETURNS integer;  -- functions/release_repo.sql
+CREATE FUNCTION public.repo_blocker(p_item public.work_items, p_mine bigint[], OUT kind text, OUT key text) RETURNS record;  -- functions/repo_blocker.sql
+CREATE FUNCTION public.rescue_item(p_item bigint, p_fence bigint, p_limit integer, p_why text) RETURNS text;  -- functions/rescue_item.sql
+CREATE FUNCTION public.same_scope(p_spans public.scope_span[]) RETURNS text;  -- functions/same_scope.sql
+CREATE FUNCTION public.schema_fits(p_low integer, p_high integer) RETURNS boolean;  -- functions/schema_fits.sql
+CREATE FUNCTION public.scope_blocker(p_item public.work_items) RETURNS bigint;  -- functions/scope_blocker.sql
+CREATE FUNCTION public.settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans public.scope_span[]) RETURNS SETOF public.work_items;  -- functions/settle_item.sql
+CREATE FUNCTION public.wait_in_queue(p_repo bigint, p_target text, p_item bigint, p_version bigint) RETURNS void;  -- functions/wait_in_queue.sql
+CREATE FUNCTION public.wake(p_kind text, p_key text, p_limit integer) RETURNS integer;  -- functions/wake.sql
+CREATE FUNCTION public.write_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void;  -- functions/write_dones.sql
+CREATE FUNCTION public.write_events(p_project bigint, p_item bigint, p_events jsonb) RETURNS void;  -- functions/write_events.sql
+
+CREATE TRIGGER first_attempt BEFORE UPDATE OF claims ON public.work_items FOR EACH ROW WHEN ((new.claims > old.claims)) EXECUTE FUNCTION public.keep_first_attempt();
+
+CREATE TRIGGER first_attempt_stays BEFORE UPDATE OF first_attempted_at ON public.work_items FOR EACH ROW WHEN (((old.first_attempted_at IS NOT NULL) AND (new.first_attempted_at IS DISTINCT FROM old.first_attempted_at))) EXECUTE FUNCTION public.refuse_first_attempt_change();
+
+CREATE TRIGGER main_moved AFTER UPDATE OF main_sha ON public.repos FOR EACH ROW WHEN (((new.ci_state IS NOT NULL) AND (new.main_sha IS DISTINCT FROM old.main_sha))) EXECUTE FUNCTION public.main_moved();

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from damascus.domain import money
-from damascus.domain.money import Granted, Standing, Unit
+from damascus.domain.money import BudgetStanding, Granted, Unit
+from damascus.domain.verdict import Phase
+from damascus.domain.waits import ItemState
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.projects import ProjectRow
 
@@ -44,12 +46,12 @@ class Sums:
 
     row: Row
 
-    def standing(self, unit: Unit, limits: tuple[int, int, int]) -> Standing:
+    def standing(self, unit: Unit, limits: tuple[int, int, int]) -> BudgetStanding:
         """`limits` are the config's: step, story, project. A raise never lowers one, and none stays none."""
         step, story, project = limits
         name = "tokens" if unit == "tokens" else "microdollars"
         raises = self.row["raises"]
-        return Standing(
+        return BudgetStanding(
             step=step,
             story=story and max(story, raises.get(f"story {unit}", 0)),
             project=project and max(project, raises.get(f"project {unit}", 0)),
@@ -150,7 +152,7 @@ def _pair(amounts: tuple[int, int | None] | None) -> dict[str, float | None] | N
 
 
 def cost(db: Database, project: ProjectRow, counts: Mapping[str, int]) -> Cost:
-    """One statement, further ones only where anything was spent. `counts` are those of views.Snapshot."""
+    """One statement, further ones only where anything was spent. `counts` are those of views.ProjectView."""
     row = db.one("spend_project", project=project.id)
     assert row is not None
     merged = db.all("spend_merged", project=project.id, limit=RECENT) if row["tokens"] else []
@@ -161,7 +163,9 @@ def cost(db: Database, project: ProjectRow, counts: Mapping[str, int]) -> Cost:
         unpriced=tuple(each["model"] for each in unpriced),
         unpriced_tokens=row["unpriced_tokens"],
         merged=tuple((each["tokens"], each["microdollars"]) for each in merged),
-        open_stories=sum(counts.get(what, 0) for what in ("ready", "leased", "waiting", "blocked")),
+        open_stories=sum(
+            counts.get(what, 0) for what in (ItemState.READY, ItemState.LEASED, ItemState.WAITING, Phase.BLOCKED)
+        ),
     )
 
 

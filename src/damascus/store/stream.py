@@ -1,10 +1,10 @@
 """The numbered stream of events: published by one, followed by any number, none missed and none twice.
 
 Events are written in the transaction that they tell of, under ids that are drawn before it commits, so ids come to
-light out of order. `publish` numbers what is committed (function publish_events in the migrations tells how) and
+light out of order. `publish` numbers what is committed (store/functions/publish_events.sql tells how) and
 wakes whoever listens, once for each batch. Any process may publish: housekeeping of every worker does, and so does a
 follower that heard nothing for a while. A follower reads numbers only; they have no gap, and a later one is never
-seen before an earlier one.
+seen before an earlier one. Only far back may numbers be missing: events that went by age (`pruned` says up to which).
 """
 
 from collections.abc import Iterator
@@ -37,6 +37,12 @@ def tail(db: Database, project: int, item: int | None, limit: int) -> int:
     row = db.one("stream_tail", project=project, item=item, limit=limit)
     assert row is not None
     return int(row["after"])
+
+
+def pruned(db: Database) -> int:
+    """The highest number that an event had which went by age; up to there the numbers have gaps."""
+    row = db.one("stream_pruned")
+    return int(row["pruned"]) if row else 0
 
 
 def follow(db: Database, after: int, poll: float = POLL) -> Iterator[Row]:

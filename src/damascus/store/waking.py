@@ -1,9 +1,10 @@
 """Waits that a webhook may end before their time. What is woken looks by itself; it is told nothing."""
 
 from damascus.domain.ids import Sha
+from damascus.domain.waits import WaitKind
 from damascus.store.db import Database
 
-CI_WAITS = ("ci", "mirror", "queue_ci")
+CI_WAITS = (WaitKind.CI, WaitKind.MIRROR)
 """Kinds of wait whose key is the commit that CI works on."""
 
 

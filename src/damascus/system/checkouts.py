@@ -8,21 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from damascus.stacks.others import toolchains
 from damascus.system.ports import PortBlocks
 
 PORT = "DAMASCUS_PORT"
-CACHES = {
-    "XDG_CACHE_HOME": "",
-    "PIP_CACHE_DIR": "pip",
-    "UV_CACHE_DIR": "uv",
-    "npm_config_cache": "npm",
-    "YARN_CACHE_FOLDER": "yarn",
-    "GOCACHE": "go-build",
-    "CARGO_TARGET_DIR": "cargo-target",
-    "MYPY_CACHE_DIR": "mypy",
-    "RUFF_CACHE_DIR": "ruff",
-}
-"""Variables of the tools that don't ask XDG_CACHE_HOME, and their folder below it."""
 
 
 @contextmanager
@@ -38,4 +27,6 @@ def checkout_environment(private: Path, ports: PortBlocks) -> Iterator[dict[str,
 
 
 def _caches(folder: Path) -> dict[str, str]:
-    return {name: str(folder / below) if below else str(folder) for name, below in CACHES.items()}
+    """XDG_CACHE_HOME, and the variables of the tools that don't ask it."""
+    others = {name: str(folder / below) for each in toolchains() for name, below in each.caches.items()}
+    return {"XDG_CACHE_HOME": str(folder), **others}

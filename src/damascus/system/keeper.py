@@ -19,7 +19,6 @@ process name is the start of the step's token, so that nobody who comes to end a
 Standard library only.
 """
 
-import gc
 import json
 import os
 import select
@@ -42,7 +41,7 @@ IDLE = "damascus-keeper"
 LINUX = sys.platform == "linux"
 
 
-class Bell:
+class ChildBell:
     """Rings when a child ends; other signals are caught and forgotten, so that a command's `kill` is no harm."""
 
     def __init__(self) -> None:
@@ -71,7 +70,7 @@ class Bell:
         self.mouth.close()
 
 
-def readable(sources: list[Bell | socket.socket]) -> list[Bell | socket.socket]:
+def readable(sources: list[ChildBell | socket.socket]) -> list[ChildBell | socket.socket]:
     return select.select(sources, [], [])[0]
 
 
@@ -93,7 +92,7 @@ def prctl() -> Callable[..., int]:
 
 def serve(requests: socket.socket) -> None:
     """Fork a keeper whenever asked, until the worker is gone and the last keeper has ended."""
-    bell = Bell()
+    bell = ChildBell()
     become_subreaper()
     keepers: set[int] = set()
     listening = True
@@ -106,7 +105,7 @@ def serve(requests: socket.socket) -> None:
             listening = start_keeper(requests, bell, keepers)
 
 
-def start_keeper(requests: socket.socket, bell: Bell, keepers: set[int]) -> bool:
+def start_keeper(requests: socket.socket, bell: ChildBell, keepers: set[int]) -> bool:
     """One byte with one descriptor, the keeper's socket. False at the end.
 
     When no process can be forked the socket just closes: the worker finds no keeper and tries again later.
@@ -122,7 +121,7 @@ def start_keeper(requests: socket.socket, bell: Bell, keepers: set[int]) -> bool
     return bool(data)
 
 
-def become_keeper(control: int, requests: socket.socket, bell: Bell) -> NoReturn:
+def become_keeper(control: int, requests: socket.socket, bell: ChildBell) -> NoReturn:
     try:
         requests.close()
         bell.close()
@@ -178,7 +177,7 @@ def end_strays(keepers: Collection[int]) -> None:
 def keep(control: socket.socket) -> NoReturn:
     """Say who we are, then run one command after the other until the worker is gone."""
     os.setsid()
-    bell = Bell()
+    bell = ChildBell()
     sure = become_subreaper()
     tell(control, keeper=os.getpid(), keeper_start=procfs.start_time(os.getpid()))
     while True:
@@ -238,7 +237,7 @@ def read_request(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(data), stdio
 
 
-def watch(control: socket.socket, bell: Bell, command: int, *, inside: bool) -> int | None:
+def watch(control: socket.socket, bell: ChildBell, command: int, *, inside: bool) -> int | None:
     """The command's wait status; None when the worker ordered its end, or is gone."""
     while True:
         ready = readable([control, bell])
@@ -276,7 +275,7 @@ def reap() -> dict[int, int]:
     return ended
 
 
-def end_children(bell: Bell, group: int) -> bool:
+def end_children(bell: ChildBell, group: int) -> bool:
     """SIGKILL for all that is left; True when nothing is."""
     deadline = time.monotonic() + END_LIMIT
     if not LINUX:
@@ -308,5 +307,4 @@ def tell(control: socket.socket, **facts: object) -> None:
 
 
 def main() -> None:
-    gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

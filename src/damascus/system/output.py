@@ -76,7 +76,7 @@ class CappedLog:
         self._file.flush()
 
 
-class Source(Protocol):
+class OutputSource(Protocol):
     """Where output comes from: a pipe that is logged (Stream), or a conversation (talk.Ear)."""
 
     log: CappedLog
@@ -90,7 +90,7 @@ class Source(Protocol):
     def close(self) -> None: ...
 
 
-Opened = Callable[[CappedLog, Tail], Source]
+Opened = Callable[[CappedLog, Tail], OutputSource]
 
 
 class Stream:
@@ -141,7 +141,7 @@ class Stream:
 class Output:
     """stdout and stderr of one command, together or apart, and the end of both in the order of arrival."""
 
-    def __init__(self, streams: list[Source], tail: Tail) -> None:
+    def __init__(self, streams: list[OutputSource], tail: Tail) -> None:
         self.streams = streams
         self.tail = tail
 
@@ -185,7 +185,7 @@ def output_to(log: Path, limit: int, *, merge_stderr: bool, first: Opened = Stre
     """`first` opens what stdout goes to."""
     tail = Tail()
     with ExitStack() as stack:
-        streams: list[Source] = []
+        streams: list[OutputSource] = []
         for path in [log] if merge_stderr else [log, stderr_log(log)]:
             make_way(path)
             capped = CappedLog(stack.enter_context(path.open("wb")), limit)

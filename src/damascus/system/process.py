@@ -23,7 +23,7 @@ from damascus.system.hostid import boot_id
 from damascus.system.keeper import KILL, TERMINATE
 from damascus.system.output import Output, Stream, output_to
 from damascus.system.sandbox import Cage
-from damascus.system.spawner import Line, give_back, launch
+from damascus.system.spawner import KeeperLine, give_back, launch
 from damascus.system.talk import Ear, Talk, TalkLine
 
 TOKEN = "DAMASCUS_STEP_TOKEN"
@@ -119,7 +119,7 @@ def run(
                 stack.callback(said.close)
             line = launch(request, (given, *output.ends))
             output.release()
-            step = Step(line, token, begun + timeout, stopping, started)
+            step = RunningCommand(line, token, begun + timeout, stopping, started)
             with step.ended_in_any_case():
                 if said and talk:
                     said.release()
@@ -155,12 +155,12 @@ def _as_file(data: bytes) -> Iterator[IO[bytes]]:
         yield file
 
 
-class Step:
+class RunningCommand:
     """One running command, seen from the worker."""
 
     def __init__(
         self,
-        line: Line,
+        line: KeeperLine,
         token: str,
         deadline: float,
         stopping: Callable[[], int],

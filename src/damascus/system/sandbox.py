@@ -134,7 +134,7 @@ def _without_hidden(path: str, shown: Table) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundSandbox:
     """The best level that works, the bubblewrap of it, and why each better one does not."""
 
     level: Level
@@ -148,17 +148,19 @@ def detect() -> Level:
 
 
 @cache
-def found() -> Found:
+def found() -> FoundSandbox:
     if sys.platform != "linux":
-        return Found(Level.UNCONFINED, refusals=(f"{sys.platform} has neither bubblewrap nor Landlock",))
+        return FoundSandbox(Level.UNCONFINED, refusals=(f"{sys.platform} has neither bubblewrap nor Landlock",))
     if not seccomp.known():
-        return Found(Level.UNCONFINED, refusals=(f"there is no filter of system calls for {os.uname().machine}",))
+        return FoundSandbox(
+            Level.UNCONFINED, refusals=(f"there is no filter of system calls for {os.uname().machine}",)
+        )
     form, refusals = working_form()
     if form is not None:
-        return Found(Level.BUBBLEWRAP, form, refusals)
+        return FoundSandbox(Level.BUBBLEWRAP, form, refusals)
     if not (refusal := refused_by_landlock()):
-        return Found(Level.LANDLOCK, refusals=refusals)
-    return Found(Level.UNCONFINED, refusals=(*refusals, f"Landlock: {refusal}"))
+        return FoundSandbox(Level.LANDLOCK, refusals=refusals)
+    return FoundSandbox(Level.UNCONFINED, refusals=(*refusals, f"Landlock: {refusal}"))
 
 
 def working_form() -> tuple[bubblewrap.Form | None, tuple[str, ...]]:

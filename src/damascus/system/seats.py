@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from damascus.domain.once import once
+
 CHECKOUT = "/mnt/checkout"
 HOME = "/mnt/home"
 """HOME of the set-up command, with the packages that it fetched."""
@@ -20,9 +22,9 @@ class Seat:
     folder: Path
     seen: str
 
-    @property
+    @once
     def names(self) -> tuple[str, ...]:
-        """The folder as it was named and as it really is."""
+        """The folder as it was named and as it really is. Asked for every path that a command may see."""
         return tuple(dict.fromkeys((os.path.abspath(self.folder), os.path.realpath(self.folder))))
 
 

@@ -10,7 +10,7 @@ import os
 import struct
 from functools import cache
 
-from damascus.system.syscalls import ALLOW, FILTERS, MACHINES, NUMBERS, Clause, Rule, Test
+from damascus.system.syscalls import ALLOW, FILTERS, MACHINES, NUMBERS, ArgumentTest, CallRule, Clause
 
 LOAD, AND, JUMP_IF_EQUAL, JUMP_IF_AT_LEAST, JUMP_IF_ANY, RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
 ALLOWED, REFUSED = 0x7FFF0000, 0x00050000
@@ -41,7 +41,7 @@ def program(machine: str, name: str) -> bytes:
     return b"".join([*lines, _answer(ALLOW)])
 
 
-def _rule(rule: Rule, column: int) -> Lines:
+def _rule(rule: CallRule, column: int) -> Lines:
     """If the number is one of the rule's calls, its answer, else on behind it."""
     numbers = [number for call in rule.calls if (number := NUMBERS[call][column]) is not None]
     if not numbers:
@@ -60,7 +60,7 @@ def _clause(clause: Clause) -> Lines:
     return lines
 
 
-def _test(test: Test, rest: int) -> Lines:
+def _test(test: ArgumentTest, rest: int) -> Lines:
     """Lines that end just before the next `rest` lines if the test holds, and behind them if it does not."""
     at = ARGUMENTS + 8 * test.argument
     low = _line(LOAD, at + LOW)

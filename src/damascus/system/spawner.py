@@ -20,7 +20,7 @@ ANSWER_LIMIT = 30.0
 TRIES = 3
 
 
-class Line:
+class KeeperLine:
     """A socket to a keeper that speaks one JSON object per line."""
 
     def __init__(self, sock: socket.socket) -> None:
@@ -72,7 +72,7 @@ class Spawner:
 
     sock: socket.socket
     process: subprocess.Popen[bytes]
-    idle: list[Line] = field(default_factory=list)
+    idle: list[KeeperLine] = field(default_factory=list)
 
     @classmethod
     def start(cls) -> "Spawner":
@@ -85,7 +85,7 @@ class Spawner:
             )  # fmt: skip
         return cls(mine, process)
 
-    def new_keeper(self) -> Line:
+    def new_keeper(self) -> KeeperLine:
         mine, theirs = socket.socketpair()
         with theirs:
             try:
@@ -93,7 +93,7 @@ class Spawner:
             except OSError:
                 mine.close()
                 raise
-        return Line(mine)
+        return KeeperLine(mine)
 
     def close(self) -> None:
         for line in self.idle:
@@ -106,7 +106,7 @@ _lock = threading.Lock()
 _current: Spawner | None = None
 
 
-def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> Line:
+def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> KeeperLine:
     """The line to a keeper that was given the request.
 
     Keepers and spawner may have been killed by a command of the same user: then new ones are started.
@@ -119,7 +119,7 @@ def launch(request: Mapping[str, object], stdio: tuple[int, int, int]) -> Line:
     raise TransientError("no process could be started: the process that starts them ended at once")
 
 
-def give_back(line: Line) -> None:
+def give_back(line: KeeperLine) -> None:
     """The keeper has nothing left to keep, and was ordered nothing that it might not have read yet."""
     with _lock:
         if _current is not None:
@@ -128,7 +128,7 @@ def give_back(line: Line) -> None:
             line.close()
 
 
-def _given(line: Line, data: bytes, stdio: tuple[int, int, int]) -> Line:
+def _given(line: KeeperLine, data: bytes, stdio: tuple[int, int, int]) -> KeeperLine:
     try:
         if not line.keeper:
             line.meet()
@@ -139,7 +139,7 @@ def _given(line: Line, data: bytes, stdio: tuple[int, int, int]) -> Line:
     return line
 
 
-def _keeper() -> Line:
+def _keeper() -> KeeperLine:
     """One that is idle, else a new one."""
     global _current  # noqa: PLW0603 - one per process, as the worker itself
     with _lock:

@@ -14,7 +14,7 @@ ALLOW = 0
 
 
 @dataclass(frozen=True)
-class Test:
+class ArgumentTest:
     """Does `argument`, as far as `mask` goes, equal one of `values`? Without values: has it any bit of `mask`?
 
     `wide` compares all 64 bits, for pointers; of a number (int, mode, flags) the kernel reads the lower half only.
@@ -29,11 +29,11 @@ class Test:
 @dataclass(frozen=True)
 class Clause:
     gives: int
-    when: tuple[Test, ...] = ()
+    when: tuple[ArgumentTest, ...] = ()
 
 
 @dataclass(frozen=True)
-class Rule:
+class CallRule:
     """`gives`: the error for all these calls; `clauses`: which of them, by their arguments."""
 
     calls: tuple[str, ...]
@@ -45,14 +45,14 @@ def calls(names: str) -> tuple[str, ...]:
     return tuple(names.split())
 
 
-def some(names: str, gives: int, *when: Test) -> Rule:
+def some(names: str, gives: int, *when: ArgumentTest) -> CallRule:
     """Refused where all these tests hold."""
-    return Rule(calls(names), clauses=(Clause(gives, when),))
+    return CallRule(calls(names), clauses=(Clause(gives, when),))
 
 
-def either(names: str, gives: int, *when: Test) -> Rule:
+def either(names: str, gives: int, *when: ArgumentTest) -> CallRule:
     """Refused where one of these tests holds."""
-    return Rule(calls(names), clauses=tuple(Clause(gives, (test,)) for test in when))
+    return CallRule(calls(names), clauses=tuple(Clause(gives, (test,)) for test in when))
 
 
 # ── the numbers ───────────────────────────────────────────────────────────────────────────────────────
@@ -100,33 +100,35 @@ NEW_NAMESPACE = 0x7E020000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C
 
 
-def set_id(argument: int) -> Test:
-    return Test(argument, SET_ID)
+def set_id(argument: int) -> ArgumentTest:
+    return ArgumentTest(argument, SET_ID)
 
 
-def creating(argument: int) -> Test:
+def creating(argument: int) -> ArgumentTest:
     """Without one of these the call's mode is whatever was left in the register."""
-    return Test(argument, O_CREAT | O_TMPFILE)
+    return ArgumentTest(argument, O_CREAT | O_TMPFILE)
 
 
 EVERYWHERE = (
     # Those that would use them do without, then: arguments behind a pointer, or work done past the filter.
-    Rule(calls("clone3 openat2 io_uring_setup io_uring_enter io_uring_register"), errno.ENOSYS),
+    CallRule(calls("clone3 openat2 io_uring_setup io_uring_enter io_uring_register"), errno.ENOSYS),
     # A session's keyring is inherited into any namespace.
-    Rule(calls("add_key request_key keyctl")),
+    CallRule(calls("add_key request_key keyctl")),
     # New namespaces: inside one there are privileges again, and much of the kernel behind them.
-    Rule(calls("unshare setns")),
-    some("clone", errno.EPERM, Test(0, NEW_NAMESPACE)),
+    CallRule(calls("unshare setns")),
+    some("clone", errno.EPERM, ArgumentTest(0, NEW_NAMESPACE)),
     # What takes root's privileges, which a cage has none of; and large parts of the kernel that no build needs.
-    Rule(calls("mount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick")),
-    Rule(calls("mount_setattr quotactl quotactl_fd swapon swapoff acct reboot kexec_load kexec_file_load")),
-    Rule(calls("init_module finit_module delete_module settimeofday clock_settime sethostname setdomainname")),
-    Rule(calls("iopl ioperm bpf perf_event_open userfaultfd open_by_handle_at pidfd_getfd kcmp")),
-    Rule(calls("name_to_handle_at"), errno.EOPNOTSUPP),
+    CallRule(
+        calls("mount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick")
+    ),
+    CallRule(calls("mount_setattr quotactl quotactl_fd swapon swapoff acct reboot kexec_load kexec_file_load")),
+    CallRule(calls("init_module finit_module delete_module settimeofday clock_settime sethostname setdomainname")),
+    CallRule(calls("iopl ioperm bpf perf_event_open userfaultfd open_by_handle_at pidfd_getfd kcmp")),
+    CallRule(calls("name_to_handle_at"), errno.EOPNOTSUPP),
     # The kernel's log is the machine's.
-    Rule(calls("syslog")),
+    CallRule(calls("syslog")),
     # Words put into a terminal as if a person had typed them.
-    some("ioctl", errno.EPERM, Test(1, values=(TIOCSTI, TIOCLINUX))),
+    some("ioctl", errno.EPERM, ArgumentTest(1, values=(TIOCSTI, TIOCLINUX))),
     # Programs that lend their owner's rights to whoever starts them. mkdir takes no such bits.
     some("chmod fchmod creat mknod", errno.EPERM, set_id(1)),
     some("fchmodat fchmodat2 mknodat", errno.EPERM, set_id(2)),
@@ -144,15 +146,15 @@ TCP, UDP, PING, PING6, MPTCP = 6, 17, 1, 58, 262
 ROUTES = 0
 
 
-def family(*values: int) -> Test:
-    return Test(0, values=values)
+def family(*values: int) -> ArgumentTest:
+    return ArgumentTest(0, values=values)
 
 
-def of_kind(kind: int, *protocols: int) -> tuple[Test, ...]:
+def of_kind(kind: int, *protocols: int) -> tuple[ArgumentTest, ...]:
     return (
         family(AF_INET, AF_INET6),
-        Test(1, KIND, (kind,)),
-        Test(2, values=(0, *protocols)),
+        ArgumentTest(1, KIND, (kind,)),
+        ArgumentTest(2, values=(0, *protocols)),
     )
 
 
@@ -161,16 +163,16 @@ PLAIN_TCP = Clause(ALLOW, of_kind(SOCK_STREAM, TCP))
 INTERNET = (
     Clause(ALLOW, of_kind(SOCK_STREAM, TCP, MPTCP)),
     Clause(ALLOW, of_kind(SOCK_DGRAM, UDP, PING, PING6)),
-    Clause(ALLOW, (family(AF_NETLINK), Test(2, values=(ROUTES,)))),  # which interfaces there are
+    Clause(ALLOW, (family(AF_NETLINK), ArgumentTest(2, values=(ROUTES,)))),  # which interfaces there are
 )
 NO_OTHER = Clause(errno.EAFNOSUPPORT)
 
 
-def sockets(*allowed: Clause) -> tuple[Rule, ...]:
+def sockets(*allowed: Clause) -> tuple[CallRule, ...]:
     """Everything else leads somewhere: AF_VSOCK to the hypervisor, past every network namespace."""
     return (
-        Rule(calls("socket"), clauses=(FILES, *allowed, NO_OTHER)),
-        Rule(calls("socketpair"), clauses=(FILES, NO_OTHER)),
+        CallRule(calls("socket"), clauses=(FILES, *allowed, NO_OTHER)),
+        CallRule(calls("socketpair"), clauses=(FILES, NO_OTHER)),
     )
 
 
@@ -181,19 +183,19 @@ PRIO_USER, IOPRIO_WHO_USER = 2, 3
 
 BESIDE_LANDLOCK = (
     # It asks about TCP when a plain TCP socket connects: these get there without that question.
-    some("sendmsg", errno.EPERM, Test(2, MSG_FASTOPEN)),
-    some("sendto sendmmsg", errno.EPERM, Test(3, MSG_FASTOPEN)),
-    some("setsockopt", errno.ENOPROTOOPT, Test(1, values=(TCP,)), Test(2, values=(TCP_ULP,))),
+    some("sendmsg", errno.EPERM, ArgumentTest(2, MSG_FASTOPEN)),
+    some("sendto sendmmsg", errno.EPERM, ArgumentTest(3, MSG_FASTOPEN)),
+    some("setsockopt", errno.ENOPROTOOPT, ArgumentTest(1, values=(TCP,)), ArgumentTest(2, values=(TCP_ULP,))),
     # Objects of the kernel's that are no files.
-    Rule(calls("shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl")),
-    Rule(calls("mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr")),
+    CallRule(calls("shmget shmat shmctl semget semop semtimedop semctl msgget msgsnd msgrcv msgctl")),
+    CallRule(calls("mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr")),
     # Attributes of files that are not in the cage; as on a file system that has none.
-    Rule(calls("setxattr lsetxattr fsetxattr setxattrat"), errno.EOPNOTSUPP),
-    Rule(calls("removexattr lremovexattr fremovexattr removexattrat file_setattr"), errno.EOPNOTSUPP),
+    CallRule(calls("setxattr lsetxattr fsetxattr setxattrat"), errno.EOPNOTSUPP),
+    CallRule(calls("removexattr lremovexattr fremovexattr removexattrat file_setattr"), errno.EOPNOTSUPP),
     # Other processes of the same user, named or all at once: their limits and priorities.
-    some("prlimit64", errno.EPERM, Test(0), Test(2, wide=True)),
-    either("setpriority", errno.EPERM, Test(0, values=(PRIO_USER,)), Test(1)),
-    either("ioprio_set", errno.EPERM, Test(0, values=(IOPRIO_WHO_USER,)), Test(1)),
+    some("prlimit64", errno.EPERM, ArgumentTest(0), ArgumentTest(2, wide=True)),
+    either("setpriority", errno.EPERM, ArgumentTest(0, values=(PRIO_USER,)), ArgumentTest(1)),
+    either("ioprio_set", errno.EPERM, ArgumentTest(0, values=(IOPRIO_WHO_USER,)), ArgumentTest(1)),
 )
 
 FILTERS = {

@@ -10,24 +10,22 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from damascus.stacks.others import toolchains
+from damascus.stacks.stack import Fetched
 from damascus.system.exposure import SYSTEM, Show, names, too_much, within
 
-VARIABLES = ("VIRTUAL_ENV", "PYENV_ROOT", "RUSTUP_HOME", "CARGO_HOME", "GOROOT", "GOMODCACHE", "JAVA_HOME")
-BELOW_HOME = (
-    ".pyenv", ".rustup", ".cargo", "go/pkg/mod", ".nvm/versions", ".volta", ".asdf", ".rbenv", ".sdkman/candidates",
-    ".local/share/uv/python", ".local/share/uv/tools", ".local/share/pipx/venvs", ".local/pipx/venvs",
-    ".local/share/mise/installs",
-)  # fmt: skip
-"""Where they are when no variable says otherwise. Each holds programs and packages only."""
 PROGRAMS = ("bin", "sbin", "shims", ".bin")
 PARTS = ("lib", "lib32", "lib64", "libexec", "include")
-SECRETS = ("credentials", "credentials.toml")
-"""In CARGO_HOME: the keys of the registries that its owner publishes to."""
 
 
 def toolchain() -> Mapping[str, Show]:
     """Of this process's environment, looked for once."""
-    return _of(*((name, os.environ.get(name, "")) for name in ("HOME", "PATH", *VARIABLES)))
+    return _of(*((name, os.environ.get(name, "")) for name in ("HOME", "PATH", *variables())))
+
+
+def variables() -> tuple[str, ...]:
+    """By which they are found, of every stack."""
+    return tuple(name for each in toolchains() for name in each.variables)
 
 
 @cache
@@ -36,17 +34,20 @@ def _of(*environ: tuple[str, str]) -> Mapping[str, Show]:
     for found in _roots(dict(environ)):
         if os.access(found, os.R_OK | os.X_OK) and not too_much(found):
             shown |= dict.fromkeys(names(found), Show.READ)
-    for folder in [path for path in shown if os.path.basename(path) == ".cargo"] + [dict(environ)["CARGO_HOME"]]:
-        hidden = [os.path.join(folder, name) for name in SECRETS]
-        shown |= {name: Show.HIDE for path in hidden if folder and os.path.lexists(path) for name in names(path)}
+    for each in fetched_packages():
+        below = f"/{each.below_home}"
+        for folder in [*(path for path in shown if path.endswith(below)), dict(environ).get(each.variable, "")]:
+            hidden = [os.path.join(folder, name) for name in each.secrets]
+            shown |= {name: Show.HIDE for path in hidden if folder and os.path.lexists(path) for name in names(path)}
     return shown
 
 
 def _roots(environ: Mapping[str, str]) -> Iterator[str]:
     yield from {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
-    yield from (environ[name] for name in VARIABLES if os.path.isabs(environ[name]))
+    yield from (environ[name] for name in variables() if os.path.isabs(environ.get(name, "")))
     home = os.path.expanduser("~")
-    yield from (os.path.join(home, name) for name in BELOW_HOME)
+    yield from (os.path.join(home, name) for each in toolchains() for name in each.below_home)
+    yield from (os.path.join(home, each.below_home) for each in fetched_packages())
     for entry in environ["PATH"].split(os.pathsep):
         if os.path.isabs(entry):
             yield from around(entry)
@@ -54,16 +55,27 @@ def _roots(environ: Mapping[str, str]) -> Iterator[str]:
 
 def compilers() -> dict[str, str]:
     """Variables by which compilers find themselves where HOME is another than their owner's."""
-    names = ("PYENV_ROOT", "RUSTUP_HOME", "GOROOT", "JAVA_HOME")
-    found = {name: os.environ[name] for name in names if name in os.environ}
-    rustup = os.path.expanduser("~/.rustup")
-    return {"RUSTUP_HOME": rustup, **found} if os.path.isdir(rustup) else found
+    names = [name for each in toolchains() for name in (*each.find_themselves, *each.homes)]
+    return homes() | {name: os.environ[name] for name in names if name in os.environ}
+
+
+def homes() -> dict[str, str]:
+    """Variables of compilers that lie below their owner's HOME, where they do."""
+    found = {name: os.path.expanduser(f"~/{below}") for each in toolchains() for name, below in each.homes.items()}
+    return {name: folder for name, folder in found.items() if os.path.isdir(folder)}
+
+
+def fetched_packages() -> list[Fetched]:
+    return [fetched for each in toolchains() for fetched in each.fetched]
 
 
 def fetched(home: Path) -> dict[str, Path]:
     """Variables by which compilers find the packages that a command with this HOME fetched, if it did."""
-    places = {"GOMODCACHE": ("go/pkg/mod", "cache"), "CARGO_HOME": (".cargo", "registry")}
-    return {name: home / folder for name, (folder, filled) in places.items() if (home / folder / filled).is_dir()}
+    return {
+        each.variable: home / each.below_home
+        for each in fetched_packages()
+        if (home / each.below_home / each.filled).is_dir()
+    }
 
 
 def around(folder: str) -> Iterator[str]:

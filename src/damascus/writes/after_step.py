@@ -6,28 +6,28 @@ judge the commit in any case; what a role may not write is judged here alone.
 
 from collections.abc import Callable, Iterable, Sequence
 
-from damascus.domain.ports import ChangedFile, Finding
+from damascus.domain.ports import ChangedFile, Finding, GateName
 from damascus.domain.verdict import Verdict
 from damascus.writes.bounds import path_refusal, role_findings, shown
 from damascus.writes.checks import Checks
-from damascus.writes.log import Entry, Origin, WriteLog, digest, read
-from damascus.writes.proposal import Change, Proposal
-from damascus.writes.refusal import Refused
+from damascus.writes.log import Origin, WriteEntry, WriteLog, digest, read
+from damascus.writes.proposal import Proposal, ProposedChange
+from damascus.writes.refusal import RefusedWrite
 
 GIT = "git"
-Logged = Callable[[int, Change], None]
+Logged = Callable[[int, ProposedChange], None]
 
 
-def nobody(number: int, change: Change) -> None:
+def nobody(number: int, change: ProposedChange) -> None:
     """Nobody wants to know."""
 
 
 def changes(
     changed: Iterable[ChangedFile], old: Callable[[str], bytes | None], new: Callable[[str], bytes | None]
-) -> list[Change]:
+) -> list[ProposedChange]:
     """git's list of changed files with their contents."""
     return [
-        Change(
+        ProposedChange(
             file.path,
             old(file.path) if file.status != "A" else None,
             new(file.path) if file.status != "D" else None,
@@ -37,7 +37,7 @@ def changes(
 
 
 def check_diff(
-    log: WriteLog, origin: Origin, checks: Checks, changed: Sequence[Change], logged: Logged = nobody
+    log: WriteLog, origin: Origin, checks: Checks, changed: Sequence[ProposedChange], logged: Logged = nobody
 ) -> list[Finding]:
     """Log what no tool call told of, and find what may not be there. `logged` is told each new entry's number."""
     known = {(entry.path, entry.after) for entry in read(log.folder) if entry.verdict != "refused"}
@@ -49,17 +49,17 @@ def check_diff(
     return [*_scope(checks, paths), *role_findings(checks.bounds, paths), *_secrets(refused)]
 
 
-def _secret(checks: Checks, change: Change) -> Refused | None:
+def _secret(checks: Checks, change: ProposedChange) -> RefusedWrite | None:
     try:
         if change.after is not None:
             checks.no_secret(Proposal(change.path, change.before, change.after))
-    except Refused as refused:
+    except RefusedWrite as refused:
         return refused
     return None
 
 
-def _record(log: WriteLog, origin: Origin, checks: Checks, change: Change, refused: Refused | None) -> int:
-    entry = Entry.of(change, GIT, origin, accepted=change.path in checks.bounds.accepted)
+def _record(log: WriteLog, origin: Origin, checks: Checks, change: ProposedChange, refused: RefusedWrite | None) -> int:
+    entry = WriteEntry.of(change, GIT, origin, accepted=change.path in checks.bounds.accepted)
     told = {"check": refused.check, "reason": refused.reason} if refused else {}
     number = log.add(entry.model_copy(update={"approved": "policy", **told}))
     if refused is None:
@@ -75,13 +75,18 @@ def _scope(checks: Checks, paths: list[str]) -> list[Finding]:
         return []
     listed = "; ".join(f"{path} ({why})" for path, why in refused.items())
     message = f"changed what the story may not write: {listed}. Take these changes back."
-    return [Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(refused))]
+    return [Finding(gate=GateName.SCOPE, verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(refused))]
 
 
-def _secrets(refused: dict[str, Refused]) -> list[Finding]:
+def _secrets(refused: dict[str, RefusedWrite]) -> list[Finding]:
     if not refused:
         return []
     message = "; ".join(dict.fromkeys(each.reason for each in refused.values()))
     return [
-        Finding(gate="secrets", verdict=Verdict.SECRET_FOUND, message=message, paths=[shown(path) for path in refused])
+        Finding(
+            gate=GateName.SECRETS,
+            verdict=Verdict.SECRET_FOUND,
+            message=message,
+            paths=[shown(path) for path in refused],
+        )
     ]

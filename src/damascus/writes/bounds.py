@@ -8,12 +8,12 @@ from pathlib import Path
 
 from damascus import stacks
 from damascus.domain.names import gits_file, is_git
-from damascus.domain.ports import Finding
+from damascus.domain.ports import Finding, GateName
 from damascus.domain.roles import may_write
 from damascus.domain.scope import CI_FOLDERS, CI_PATHS, HELD_OUT, SETTINGS_FILE, Scope
 from damascus.domain.verdict import Verdict
 from damascus.stacks.stack import paths
-from damascus.writes.refusal import Refused
+from damascus.writes.refusal import RefusedWrite
 
 NAMED_ONLY = (".gitattributes", ".gitignore", ".gitmodules")
 DOCS = paths(r"docs?/.*", r"[^/]*\.(?:md|rst|adoc|txt)", r"(?:README|CHANGELOG|LICENSE|CONTRIBUTING|AUTHORS|NOTICE)")
@@ -30,12 +30,12 @@ class Bounds:
     test_patterns: tuple[str, ...] = ()
 
     def check(self, path: str) -> None:
-        """Raises Refused. The scope first: a role's rule is about paths in it."""
+        """Raises RefusedWrite. The scope first: a role's rule is about paths in it."""
         if why := path_refusal(path, self.scope, self.protected):
             allowed = ", ".join(self.scope.patterns)
-            raise Refused("scope", f"{shown(path)} may not be written ({why}). Write only: {allowed}.")
+            raise RefusedWrite("scope", f"{shown(path)} may not be written ({why}). Write only: {allowed}.")
         if why := self.role_refusal(path):
-            raise Refused("role", f"{path}: {why}")
+            raise RefusedWrite("role", f"{path}: {why}")
 
     def role_refusal(self, path: str) -> str:
         is_test = stacks.is_test(path, self.test_patterns)
@@ -67,7 +67,7 @@ def refused_files(refused: Mapping[str, str]) -> list[Finding]:
     more = f" and {len(refused) - LISTED} more" if len(refused) > LISTED else ""
     message = f"left what no story may add: {'; '.join(named)}{more}. Take it away."
     paths = [shown(path) for path in sorted(refused)[:LISTED]]
-    return [Finding(gate="scope", verdict=Verdict.SCOPE_VIOLATION, message=message, paths=paths)]
+    return [Finding(gate=GateName.SCOPE, verdict=Verdict.SCOPE_VIOLATION, message=message, paths=paths)]
 
 
 def path_refusal(path: str, scope: Scope, protected: tuple[str, ...] = ()) -> str:
@@ -96,13 +96,15 @@ def shown(path: str) -> str:
 def inside(root: Path, told: object) -> str:
     """The path below `root`, as git would name it. Links are not followed: whoever leads out by one is refused."""
     if not isinstance(told, str) or not told or "\0" in told:
-        raise Refused("path", "the tool names no file. Name one inside the workspace.")
+        raise RefusedWrite("path", "the tool names no file. Name one inside the workspace.")
     whole = os.path.normpath(os.path.join(root, told))
     below = next((whole[len(base) + 1 :] for base in _names_of(root) if whole.startswith(base + os.sep)), None)
     if below is None:
-        raise Refused("path", f"{shown(told)} is outside of the workspace. Write only below {root}.")
+        raise RefusedWrite("path", f"{shown(told)} is outside of the workspace. Write only below {root}.")
     if link := _first_link(root, below):
-        raise Refused("path", f"{shown(below)} leads through the symbolic link {shown(link)}. Write to a plain path.")
+        raise RefusedWrite(
+            "path", f"{shown(below)} leads through the symbolic link {shown(link)}. Write to a plain path."
+        )
     return below
 
 

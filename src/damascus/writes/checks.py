@@ -8,7 +8,7 @@ from damascus.scanning.scan import NewLines
 from damascus.scanning.scanner import ScanFailed, Scanner
 from damascus.writes.bounds import Bounds, shown
 from damascus.writes.proposal import Proposal
-from damascus.writes.refusal import Refused
+from damascus.writes.refusal import RefusedWrite
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,33 @@ class Checks:
             hits = self.scanner.scan(added) if added else []
         except ScanFailed as err:
             text = f"{what} could not be scanned for secrets: {err}. Make it smaller or plainer."
-            raise Refused("secret", text) from None
+            raise RefusedWrite("secret", text) from None
         if hits:
-            raise Refused("secret", f"secret found: {places(hits)}. {REPAIR}")
+            raise RefusedWrite("secret", f"secret found: {places(hits)}. {REPAIR}")
+
+
+# ── before an agent starts: do the checks refuse what they must, and let pass what they may? ──────────────
+
+PLANTED = b"key = 'sk-" + b"ant-api03-" + b"k7Qz9LmWx2Rt5VbNc8Hj" * 2 + b"'\n"
+OUTSIDE = "damascus.toml"
+
+
+def self_test(checks: Checks) -> str:
+    """What is wrong, or ""."""
+    if not _refuses(lambda: checks.no_secret(Proposal("planted.py", None, PLANTED)), "secret found"):
+        return "a planted secret was not found"
+    if not _refuses(lambda: checks.bounds.check(OUTSIDE), OUTSIDE):
+        return f"a write to {OUTSIDE} was not refused"
+    try:
+        checks.no_secret(Proposal("plain.py", None, b"x = 1\n"))
+    except RefusedWrite as refused:
+        return f"a plain write was refused: {refused.reason}"
+    return ""
+
+
+def _refuses(check: Callable[[], None], word: str) -> bool:
+    try:
+        check()
+    except RefusedWrite as refused:
+        return word in refused.reason
+    return False

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from damascus.domain.storable import clean
 from damascus.scanning.scanner import ScanFailed, Scanner
-from damascus.stacks.compiling import CompileCheck, check_of, is_python
+from damascus.stacks import parsed_here
+from damascus.stacks.compiling import CompileCheck, check_of
 from damascus.system import process
 from damascus.system.sandbox import Cage, Level, seats_at
 from damascus.system.seats import Seats
-from damascus.system.toolchains import VARIABLES, fetched
+from damascus.system.toolchains import fetched, fetched_packages, homes, variables
 from damascus.writes.log import Compiled
 
 SOURCE_LIMIT = 1_000_000
@@ -23,14 +24,11 @@ TEXT_LIMIT = 4_000
 TIME_LIMIT = 60.0
 
 
-BELOW_HOME = {"RUSTUP_HOME": ".rustup", "CARGO_HOME": ".cargo", "GOMODCACHE": "go/pkg/mod"}
-
-
 def toolchain_environment() -> dict[str, str]:
     """HOME being a folder of ours, compilers are told where they and their packages lie."""
-    known = {name: os.environ[name] for name in ("PATH", *VARIABLES) if name in os.environ}
-    homes = {name: os.path.expanduser(f"~/{below}") for name, below in BELOW_HOME.items()}
-    return {name: folder for name, folder in homes.items() if os.path.isdir(folder)} | known
+    known = {name: os.environ[name] for name in ("PATH", *variables()) if name in os.environ}
+    packages = {each.variable: os.path.expanduser(f"~/{each.below_home}") for each in fetched_packages()}
+    return homes() | {name: folder for name, folder in packages.items() if os.path.isdir(folder)} | known
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Compiler:
 
     def check(self, path: str, content: bytes) -> Compiled | None:
         """None for a file that no compiler reads."""
-        if is_python(path):
+        if parsed_here(path):
             return self._python(path, content)
         asked = check_of(path, lambda name: (self.workspace / name).is_file(), str(self.cache))
         if asked is None:
@@ -76,7 +74,7 @@ class Compiler:
         done = process.run(
             asked.argv,
             cwd=self.workspace / asked.folder,
-            env={**self.env, **self._fetched(seats), **self._own(home, temporary)},
+            env={**self.env, **self._fetched(seats), **asked.environment, **self._own(home, temporary)},
             log=self.cache / "compile.log",
             timeout=self.time_limit,
             cage=cage,
@@ -97,10 +95,6 @@ class Compiler:
         return {
             "HOME": str(home),
             "TMPDIR": str(temporary),
-            "GOCACHE": str(self.cache / "go"),
-            "GOPROXY": "off",
-            "GOTOOLCHAIN": "local",
-            "CARGO_TARGET_DIR": str(self.cache / "cargo"),
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
         }

@@ -2,19 +2,17 @@
 
 import difflib
 import re
-from typing import TYPE_CHECKING
 
-from damascus.writes.proposal import Change, Proposal
+from rich.text import Text
 
-if TYPE_CHECKING:
-    from rich.text import Text
+from damascus.writes.proposal import Proposal, ProposedChange
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
 STYLES = {"+": "green", "-": "red", "@": "cyan"}
 MOST = 2_000
 
 
-def lines(change: Change | Proposal, most: int = MOST) -> list[str]:
+def lines(change: ProposedChange | Proposal, most: int = MOST) -> list[str]:
     """Control characters are shown by their number; a deleted or a new file has /dev/null at its other side."""
     old, new = _shown(change.before), _shown(change.after)
     was = f"a/{change.path}" if change.before is not None else "/dev/null"
@@ -24,8 +22,7 @@ def lines(change: Change | Proposal, most: int = MOST) -> list[str]:
     return found if left_out <= 0 else [*found[:most], f"… {left_out} more lines"]
 
 
-def coloured(shown: list[str]) -> "Text":
-    from rich.text import Text
+def coloured(shown: list[str]) -> Text:
 
     text = Text()
     for n, line in enumerate(shown):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from damascus.store import people
 from damascus.store.db import Database
 from damascus.writes.bounds import shown
-from damascus.writes.person import Answer, Question, parsed
+from damascus.writes.person import WriteAnswer, WriteQuestion, parsed
 from damascus.writes.staging import Meta, Staged, Staging, Status
 
 OPTIONS = ["apply", "edit", "reject"]
@@ -36,32 +36,32 @@ class InboxPerson:
     def __post_init__(self) -> None:
         people.close_write_questions(self.db, self.item, "nobody waits for it any more")
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: WriteQuestion) -> WriteAnswer:
         staged = self._stage(question)
         text = _text(question, staged)
         issue = people.ask_about_write(self.db, self.project, self.item, text, OPTIONS)
         staged = self.staging.note(staged, issue=issue)
         answer = self._wait(issue)
         self.staging.note(staged, status=STATUS[answer.word], reason=answer.reason)
-        return answer if answer.word != "edit" else Answer("edit", edited=staged.after)
+        return answer if answer.word != "edit" else WriteAnswer("edit", edited=staged.after)
 
-    def _stage(self, question: Question) -> Staged:
+    def _stage(self, question: WriteQuestion) -> Staged:
         proposal = question.proposal
         meta = Meta(path=shown(proposal.path), root="", story=question.story, role=question.role, tool=question.tool)
         return self.staging.add(meta, proposal.before, proposal.after)
 
-    def _wait(self, issue: int) -> Answer:
+    def _wait(self, issue: int) -> WriteAnswer:
         deadline = time.monotonic() + self.time_limit
         while (text := people.answer_about_write(self.db, self.project, issue)) is None:
             reason = STOPPED if self.stopping() else NOBODY if time.monotonic() >= deadline else ""
             if reason:
                 people.close_write_questions(self.db, self.item, reason)
-                return Answer("reject", reason)
+                return WriteAnswer("reject", reason)
             time.sleep(self.poll)
-        return parsed(text) or Answer("reject", f"the answer was {text!r}")
+        return parsed(text) or WriteAnswer("reject", f"the answer was {text!r}")
 
 
-def _text(question: Question, staged: Staged) -> str:
+def _text(question: WriteQuestion, staged: Staged) -> str:
     n, path = staged.meta.n, staged.meta.path
     return (
         f"Apply this write of {question.role} to {path}? See it: damascus write show {n}. To change it, edit "

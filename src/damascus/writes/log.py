@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from damascus.system.replacing import replace_file
 from damascus.writes.bounds import shown
-from damascus.writes.proposal import Change
+from damascus.writes.proposal import ProposedChange
 
 FILE = "WRITE_LOG.jsonl"
 FINDINGS = "SAST_FINDINGS.jsonl"
@@ -45,7 +46,7 @@ class Compiled(BaseModel):
     seconds: float = 0.0
 
 
-class Entry(BaseModel):
+class WriteEntry(BaseModel):
     """One write. `found`: by git after the step, because no tool call proposed it. `check` is what refused it."""
 
     n: int = 0
@@ -66,7 +67,7 @@ class Entry(BaseModel):
     sast: int | None = None
 
     @classmethod
-    def of(cls, change: Change, tool: str, origin: Origin, *, accepted: bool) -> "Entry":
+    def of(cls, change: ProposedChange, tool: str, origin: Origin, *, accepted: bool) -> "WriteEntry":
         return cls(
             tool=tool,
             path=shown(change.path),
@@ -89,7 +90,7 @@ class WriteLog:
         self._end_half_line()
         self._kept = sum(file.stat().st_size for file in _contents(folder).glob("*"))
 
-    def add(self, entry: Entry) -> int:
+    def add(self, entry: WriteEntry) -> int:
         with self._lock:
             self._last += 1
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -111,9 +112,7 @@ class WriteLog:
         place = _contents(self.folder) / sha(content)
         if not place.exists():
             place.parent.mkdir(parents=True, exist_ok=True)
-            aside = place.with_name(f"{place.name}.{os.getpid()}-{threading.get_ident()}")
-            aside.write_bytes(content)
-            aside.replace(place)
+            replace_file(place, content)
             self._kept += len(content)
 
     def _end_half_line(self) -> None:
@@ -145,7 +144,7 @@ def digest(content: bytes | None) -> str | None:
     return sha(content) if content is not None else None
 
 
-def read(folder: Path) -> list[Entry]:
+def read(folder: Path) -> list[WriteEntry]:
     """The entries of a run with all that became known of them. A half line that a crash left is no entry."""
     entries: dict[int, dict[str, Any]] = {}
     for facts in _lines(folder / FILE):
@@ -153,7 +152,7 @@ def read(folder: Path) -> list[Entry]:
     found = []
     for _, facts in sorted(entries.items()):
         try:
-            found.append(Entry.model_validate(facts))
+            found.append(WriteEntry.model_validate(facts))
         except ValidationError:
             continue
     return found

@@ -7,7 +7,7 @@ from damascus.writes.proposal import Proposal
 
 
 @dataclass(frozen=True)
-class Question:
+class WriteQuestion:
     """One write that waits for a person."""
 
     story: str
@@ -17,7 +17,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class WriteAnswer:
     """`edited` is what the person made of the file."""
 
     word: Literal["apply", "edit", "reject"]
@@ -25,21 +25,21 @@ class Answer:
     edited: bytes | None = None
 
 
-class Person(Protocol):
+class WritePerson(Protocol):
     """Asked in the terminal or from the inbox. No answer in time is a rejection."""
 
-    def ask(self, question: Question) -> Answer: ...
+    def ask(self, question: WriteQuestion) -> WriteAnswer: ...
 
 
-def parsed(text: str) -> Answer | None:
+def parsed(text: str) -> WriteAnswer | None:
     """`apply`, `edit`, `reject: reason`, or their numbers; None for anything else."""
     word, _, reason = text.strip().partition(":")
     match word.strip().lower():
         case "1" | "a" | "apply":
-            return Answer("apply")
+            return WriteAnswer("apply")
         case "2" | "e" | "edit":
-            return Answer("edit")
+            return WriteAnswer("edit")
         case "3" | "r" | "reject":
-            return Answer("reject", reason.strip())
+            return WriteAnswer("reject", reason.strip())
         case _:
             return None

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from damascus.domain.config import WritesConfig
 from damascus.domain.ports import Finding, WriteDecision
-from damascus.stacks.compiling import is_python
+from damascus.stacks import parsed_here
 from damascus.writes import proposal as tools
 from damascus.writes.after_step import check_diff
 from damascus.writes.bounds import shown
 from damascus.writes.checks import Checks
 from damascus.writes.compile_check import Compiler
-from damascus.writes.log import Compiled, Entry, Origin, WriteLog
-from damascus.writes.person import Answer, Person, Question
-from damascus.writes.proposal import Change, Proposal
-from damascus.writes.refusal import Refused
+from damascus.writes.log import Compiled, Origin, WriteEntry, WriteLog
+from damascus.writes.person import WriteAnswer, WritePerson, WriteQuestion
+from damascus.writes.proposal import Proposal, ProposedChange
+from damascus.writes.refusal import RefusedWrite
 from damascus.writes.sast import Sast
 
 SHELL = "Bash"
@@ -28,7 +28,7 @@ POLICY, PERSON = "policy", "person"
 
 
 @dataclass(frozen=True)
-class Approved:
+class AllowedWrite:
     """A write that may happen now."""
 
     proposal: Proposal
@@ -44,13 +44,13 @@ class Pipeline:
     checks: Checks
     log: WriteLog
     settings: WritesConfig = field(default_factory=WritesConfig)  # type: ignore[arg-type]
-    person: Person | None = None
+    person: WritePerson | None = None
     compiler: Compiler | None = None
     artifacts: Path | None = None
     who: str = POLICY
 
     def __post_init__(self) -> None:
-        self._approved: dict[Path, Approved] = {}
+        self._approved: dict[Path, AllowedWrite] = {}
         self._lock = threading.Lock()
         self._sast = Sast(self.log) if self.settings.sast else None
 
@@ -59,11 +59,11 @@ class Pipeline:
     def propose(self, tool: str, given: Mapping[str, object]) -> WriteDecision:
         try:
             return self._command(given) if tool == SHELL else self._write(tool, given)
-        except Refused as refused:
+        except RefusedWrite as refused:
             return self._refuse(tool, given, refused)
         except Exception as err:
             text = f"the write pipeline itself failed ({type(err).__name__}), so nothing was written. Try once more."
-            return self._refuse(tool, given, Refused("pipeline", text))
+            return self._refuse(tool, given, RefusedWrite("pipeline", text))
 
     def _command(self, given: Mapping[str, object]) -> WriteDecision:
         """What a shell will write can't be known; its text can be looked at, and git's diff is judged afterwards."""
@@ -75,7 +75,7 @@ class Pipeline:
         proposal = tools.proposed(root, tool, given)
         self._check(root, proposal)
         if self.settings.gate != PERSON:
-            self._approve(root, Approved(proposal, self.who))
+            self._approve(root, AllowedWrite(proposal, self.who))
             return WriteDecision(allowed=True)
         answer = self._ask(tool, proposal)
         replaced = None
@@ -83,7 +83,7 @@ class Pipeline:
             replaced = tools.instead(tool, given, proposal, answer.edited)
             proposal = tools.proposed(root, tool, replaced)
             self._check(root, proposal)
-        self._approve(root, Approved(proposal, PERSON))
+        self._approve(root, AllowedWrite(proposal, PERSON))
         return WriteDecision(allowed=True, replaced=replaced)
 
     def _root(self, tool: str, given: Mapping[str, object]) -> Path:
@@ -98,19 +98,19 @@ class Pipeline:
         else:
             self.checks.no_secret(proposal)
 
-    def _ask(self, tool: str, proposal: Proposal) -> Answer:
+    def _ask(self, tool: str, proposal: Proposal) -> WriteAnswer:
         if self.person is None:
-            raise Refused("person", "[writes] gate is person, and nobody can be asked. Say so in your report.")
-        answer = self.person.ask(Question(self.origin.story, self.origin.role, tool, proposal))
+            raise RefusedWrite("person", "[writes] gate is person, and nobody can be asked. Say so in your report.")
+        answer = self.person.ask(WriteQuestion(self.origin.story, self.origin.role, tool, proposal))
         if answer.word == "reject":
-            raise Refused("person", f"a person rejected this write: {answer.reason or 'no reason given'}")
+            raise RefusedWrite("person", f"a person rejected this write: {answer.reason or 'no reason given'}")
         return answer
 
-    def _approve(self, root: Path, approved: Approved) -> None:
+    def _approve(self, root: Path, approved: AllowedWrite) -> None:
         with self._lock:
             self._approved[root / approved.proposal.path] = approved
 
-    def _refuse(self, tool: str, given: Mapping[str, object], refused: Refused) -> WriteDecision:
+    def _refuse(self, tool: str, given: Mapping[str, object], refused: RefusedWrite) -> WriteDecision:
         """Also when even the log can't be written. What was refused is not kept: it may be the secret."""
         try:
             told = given.get("notebook_path") or given.get("file_path") or ""
@@ -127,7 +127,7 @@ class Pipeline:
             return ""
         try:
             return self._applied(tool, given)
-        except Refused as refused:
+        except RefusedWrite as refused:
             return refused.reason
         except Exception as err:
             return f"this write could not be recorded ({type(err).__name__}); it will be judged by git's diff."
@@ -137,7 +137,7 @@ class Pipeline:
         path = tools.target(root, tool, given)
         with self._lock:
             approved = self._approved.pop(root / path, None)
-        change = Change(path, approved.proposal.before if approved else None, tools.content(root / path))
+        change = ProposedChange(path, approved.proposal.before if approved else None, tools.content(root / path))
         n = self._record(tool, change, approved, artifact=root != self.workspace)
         if change.after is None:
             return ""
@@ -152,13 +152,13 @@ class Pipeline:
             self._sast.look(n, path, change.after)
         return "\n".join(filter(None, (told, _compile_text(path, compiled))))
 
-    def _unforeseen(self, root: Path, change: Change, approved: Approved | None) -> str:
+    def _unforeseen(self, root: Path, change: ProposedChange, approved: AllowedWrite | None) -> str:
         """A tool that wrote something else than it proposed, or without proposing: looked at now."""
         if change.after is None or (approved is not None and approved.proposal.after == change.after):
             return ""
         try:
             self._check(root, Proposal(change.path, change.before, change.after))
-        except Refused as refused:
+        except RefusedWrite as refused:
             return refused.reason
         return ""
 
@@ -172,14 +172,14 @@ class Pipeline:
 
     # ── after the step ────────────────────────────────────────────────────────────────────────────────
 
-    def after_step(self, changed: Sequence[Change]) -> list[Finding]:
+    def after_step(self, changed: Sequence[ProposedChange]) -> list[Finding]:
         """The same over git's diff: what a shell wrote, or an agent without hooks. Call it before `finish`."""
         return check_diff(self.log, self.origin, self.checks, changed, self._look_at_found)
 
-    def _look_at_found(self, n: int, change: Change) -> None:
+    def _look_at_found(self, n: int, change: ProposedChange) -> None:
         if change.after is None:
             return
-        if is_python(change.path):
+        if parsed_here(change.path):
             self._compiled(n, change.path, change.after)
         if self._sast is not None:
             self._sast.look(n, change.path, change.after)
@@ -191,14 +191,14 @@ class Pipeline:
 
     # ── the log ───────────────────────────────────────────────────────────────────────────────────────
 
-    def _entry(self, tool: str, path: str, *, refused: Refused) -> Entry:
-        return Entry(
+    def _entry(self, tool: str, path: str, *, refused: RefusedWrite) -> WriteEntry:
+        return WriteEntry(
             tool=tool, path=path, verdict="refused", check=refused.check, reason=refused.reason, origin=self.origin,
             accepted=path in self.checks.bounds.accepted,
         )  # fmt: skip
 
-    def _record(self, tool: str, change: Change, approved: Approved | None, *, artifact: bool) -> int:
-        entry = Entry.of(change, tool, self.origin, accepted=change.path in self.checks.bounds.accepted)
+    def _record(self, tool: str, change: ProposedChange, approved: AllowedWrite | None, *, artifact: bool) -> int:
+        entry = WriteEntry.of(change, tool, self.origin, accepted=change.path in self.checks.bounds.accepted)
         told: dict[str, object] = {"verdict": "applied", "approved": approved.by} if approved else {}
         return self.log.add(entry.model_copy(update={"artifact": artifact, **told}))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from damascus.writes.bounds import inside
-from damascus.writes.refusal import Refused
+from damascus.writes.refusal import RefusedWrite
 
 SIZE_LIMIT = 10_000_000
 Given = Mapping[str, object]
@@ -25,7 +25,7 @@ class Proposal:
 
 
 @dataclass(frozen=True)
-class Change:
+class ProposedChange:
     """One file as it was and as it is; None where there is none."""
 
     path: str
@@ -34,7 +34,7 @@ class Change:
 
 
 def proposed(root: Path, tool: str, given: Given) -> Proposal:
-    """Raises Refused for what can't be understood: nothing is waved through."""
+    """Raises RefusedWrite for what can't be understood: nothing is waved through."""
     path = target(root, tool, given)
     before = content(root / path)
     return Proposal(path, before, _after(tool, given, before))
@@ -42,7 +42,7 @@ def proposed(root: Path, tool: str, given: Given) -> Proposal:
 
 def target(root: Path, tool: str, given: Given) -> str:
     if tool not in TOOLS:
-        raise Refused("pipeline", f"the write pipeline does not know the tool {tool}. Use {', '.join(TOOLS)}.")
+        raise RefusedWrite("pipeline", f"the write pipeline does not know the tool {tool}. Use {', '.join(TOOLS)}.")
     return inside(root, given.get("notebook_path") if tool == "NotebookEdit" else given.get("file_path"))
 
 
@@ -53,13 +53,13 @@ def content(path: Path) -> bytes | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as err:
-        raise Refused("path", f"{path.name} can't be read: {err.strerror}. Write a plain file.") from None
+        raise RefusedWrite("path", f"{path.name} can't be read: {err.strerror}. Write a plain file.") from None
     try:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
-            raise Refused("path", f"{path.name} is there and no plain file. Choose another name.")
+            raise RefusedWrite("path", f"{path.name} is there and no plain file. Choose another name.")
         if info.st_size > SIZE_LIMIT:
-            raise Refused("path", f"{path.name} is over {SIZE_LIMIT // 1_000_000} MB. Write smaller files.")
+            raise RefusedWrite("path", f"{path.name} is over {SIZE_LIMIT // 1_000_000} MB. Write smaller files.")
         with open(handle, "rb", closefd=False) as file:
             return file.read(SIZE_LIMIT + 1)
     finally:
@@ -85,7 +85,7 @@ def instead(tool: str, given: Given, proposal: Proposal, wanted: bytes) -> dict[
 def _after(tool: str, given: Given, before: bytes | None) -> bytes:
     after = TOOLS[tool](given, before)
     if len(after) > SIZE_LIMIT:
-        raise Refused("path", f"the file would be over {SIZE_LIMIT // 1_000_000} MB. Write smaller files.")
+        raise RefusedWrite("path", f"the file would be over {SIZE_LIMIT // 1_000_000} MB. Write smaller files.")
     return after
 
 
@@ -100,7 +100,7 @@ def _edit(given: Given, before: bytes | None) -> bytes:
 def _multi_edit(given: Given, before: bytes | None) -> bytes:
     edits = given.get("edits")
     if not isinstance(edits, list) or not edits or not all(isinstance(edit, dict) for edit in edits):
-        raise Refused("path", "MultiEdit has no edits.")
+        raise RefusedWrite("path", "MultiEdit has no edits.")
     text = _utf8(before or b"")
     for n, edit in enumerate(edits):
         text = _edited(text, edit, new=before is None and n == 0)
@@ -112,14 +112,14 @@ def _edited(text: str, edit: Given, *, new: bool) -> str:
     if old == "":
         if new or not text:
             return wanted
-        raise Refused("path", "old_string is empty and the file is not. Say which text to replace.")
+        raise RefusedWrite("path", "old_string is empty and the file is not. Say which text to replace.")
     if old not in text and "\r\n" in text:  # tools show a file with LF and write back what it had
         return _edited(text.replace("\r\n", "\n"), edit, new=new).replace("\n", "\r\n")
     found = text.count(old)
     if found == 0:
-        raise Refused("path", "old_string is not in the file as it is now. Read it again.")
+        raise RefusedWrite("path", "old_string is not in the file as it is now. Read it again.")
     if found > 1 and not edit.get("replace_all"):
-        raise Refused("path", f"old_string is {found} times in the file. Say more of it, or replace_all.")
+        raise RefusedWrite("path", f"old_string is {found} times in the file. Say more of it, or replace_all.")
     return text.replace(old, wanted)
 
 
@@ -135,7 +135,7 @@ def _notebook_edit(given: Given, before: bytes | None) -> bytes:
     elif mode == "replace" and at < len(cells):
         cells[at] = {**cells[at], "source": _said(given, "new_source")}
     else:
-        raise Refused("path", f"NotebookEdit can't {mode} cell {given.get('cell_id')!r}.")
+        raise RefusedWrite("path", f"NotebookEdit can't {mode} cell {given.get('cell_id')!r}.")
     return _bytes(json.dumps(notebook, indent=1, ensure_ascii=False))
 
 
@@ -147,7 +147,7 @@ def _cell_index(cells: list[dict[str, Any]], given: Given) -> int:
         return number if isinstance(number, int) and 0 <= number < len(cells) + inserts else 0
     names = [cell.get("id") or f"cell-{n}" for n, cell in enumerate(cells)]
     if wanted not in names:
-        raise Refused("path", f"the notebook has no cell {wanted!r}. Read it again.")
+        raise RefusedWrite("path", f"the notebook has no cell {wanted!r}. Read it again.")
     return names.index(str(wanted)) + inserts
 
 
@@ -156,7 +156,7 @@ def _source_of_cell(wanted: bytes, proposed_content: bytes, given: Given) -> str
     edited, before = _notebook(wanted)["cells"], _notebook(proposed_content)["cells"]
     differ = [n for n, (one, other) in enumerate(zip(edited, before, strict=False)) if one != other]
     if len(edited) != len(before) or len(differ) > 1:
-        raise Refused("person", "a person's edit of a notebook may change only the cell that was written.")
+        raise RefusedWrite("person", "a person's edit of a notebook may change only the cell that was written.")
     if not differ:
         return _said(given, "new_source")
     return "".join(edited[differ[0]].get("source", ""))
@@ -169,13 +169,13 @@ def _notebook(data: bytes) -> dict[str, Any]:
             return dict(notebook)
     except (ValueError, KeyError, TypeError, RecursionError):
         pass
-    raise Refused("path", "the file is not a notebook (JSON with cells). Write it whole.")
+    raise RefusedWrite("path", "the file is not a notebook (JSON with cells). Write it whole.")
 
 
 def _said(given: Given, key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str):
-        raise Refused("path", f"the tool's {key} is missing or no text.")
+        raise RefusedWrite("path", f"the tool's {key} is missing or no text.")
     return value
 
 

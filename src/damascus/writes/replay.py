@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.scanning.scanner import ScanFailed, Scanner
-from damascus.stacks.compiling import is_python
+from damascus.stacks import parsed_here
 from damascus.writes import log
 from damascus.writes.bounds import Bounds
 from damascus.writes.checks import Checks
-from damascus.writes.log import Entry
+from damascus.writes.log import WriteEntry
 from damascus.writes.proposal import Proposal
-from damascus.writes.refusal import Refused
+from damascus.writes.refusal import RefusedWrite
 
 ALLOWED, REFUSED = "allowed", "refused"
 BY_PATH = ("scope", "role")
@@ -25,7 +25,7 @@ class Replayed:
     """One entry: what was said then, what is said now, or why that can't be told."""
 
     number: int
-    entry: Entry
+    entry: WriteEntry
     then: str
     now: str
     note: str = ""
@@ -44,12 +44,12 @@ def replay(folders: list[Path], bounds: Bounds, scanner: Scanner, first: int = 1
             yield _replayed(number, folder, entry, Checks(_bounds_of(bounds, entry), scanner))
 
 
-def _bounds_of(bounds: Bounds, entry: Entry) -> Bounds:
+def _bounds_of(bounds: Bounds, entry: WriteEntry) -> Bounds:
     accepted = frozenset({entry.path}) if entry.accepted else frozenset()
     return Bounds(bounds.scope, entry.origin.role, accepted, bounds.protected, bounds.test_patterns)
 
 
-def _replayed(number: int, folder: Path, entry: Entry, checks: Checks) -> Replayed:
+def _replayed(number: int, folder: Path, entry: WriteEntry, checks: Checks) -> Replayed:
     then = _then(entry)
     if entry.verdict == "refused" and entry.check not in BY_PATH:
         return Replayed(number, entry, then, "", f"refused by {entry.check}; its content is not kept")
@@ -62,22 +62,22 @@ def _replayed(number: int, folder: Path, entry: Entry, checks: Checks) -> Replay
         return Replayed(number, entry, then, "", str(err))
 
 
-def _then(entry: Entry) -> str:
+def _then(entry: WriteEntry) -> str:
     if entry.verdict == "refused" or entry.check:
         return f"{REFUSED}: {entry.check}"
     failed = entry.compile is not None and entry.compile.tool == "py_compile" and entry.compile.ok is False
     return "allowed, does not compile" if failed else ALLOWED
 
 
-def _now(entry: Entry, checks: Checks, before: bytes | None, after: bytes | None) -> str:
+def _now(entry: WriteEntry, checks: Checks, before: bytes | None, after: bytes | None) -> str:
     try:
         if not entry.artifact:
             checks.bounds.check(entry.path)
         if after is not None:
             checks.no_secret(Proposal(entry.path, before, after))
-    except Refused as refused:
+    except RefusedWrite as refused:
         return f"{REFUSED}: {refused.check}"
-    was_compiled = entry.compile is not None and entry.compile.ok is not None and is_python(entry.path)
+    was_compiled = entry.compile is not None and entry.compile.ok is not None and parsed_here(entry.path)
     if was_compiled and after is not None:
         error = checks.scanner.compile_error(entry.path, after.decode("utf-8", errors="replace"))
         return "allowed, does not compile" if error else ALLOWED

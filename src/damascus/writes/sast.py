@@ -54,7 +54,7 @@ def findings(path: str, content: bytes) -> list[dict[str, object]]:
         input=content, capture_output=True, timeout=TIME_LIMIT, cwd="/", env={"LANG": "C.UTF-8"}, check=True,
         start_new_session=True,
     )  # fmt: skip
-    return [_told(found) for found in json.loads(done.stdout)]
+    return [_finding(found) for found in json.loads(done.stdout)]
 
 
 def ruff() -> Path:
@@ -62,7 +62,7 @@ def ruff() -> Path:
     return Path(sys.executable).with_name("ruff")
 
 
-def _told(found: dict[str, Any]) -> dict[str, object]:
+def _finding(found: dict[str, Any]) -> dict[str, object]:
     return {
         "tool": "ruff",
         "rule": found["code"] or "syntax",

@@ -3,7 +3,6 @@
 One folder per project, so that a number names one write whoever staged it: the pipeline or a person by hand.
 """
 
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Literal
 from pydantic import BaseModel, ValidationError
 
 from damascus.domain.errors import DamascusError
+from damascus.system.replacing import replace_file
 from damascus.writes.log import digest
-from damascus.writes.proposal import Change
+from damascus.writes.proposal import ProposedChange
 
 FOLDER = "staged"
 Status = Literal["waiting", "applied", "rejected", "dropped"]
@@ -59,8 +59,8 @@ class Staged:
         return digest(self.after) != self.meta.after
 
     @property
-    def change(self) -> Change:
-        return Change(self.meta.path, self.before, self.after)
+    def change(self) -> ProposedChange:
+        return ProposedChange(self.meta.path, self.before, self.after)
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,7 @@ class Staging:
             return number, self.folder / str(number)
 
     def _save(self, place: Path, meta: Meta) -> Staged:
-        aside = place / f"meta.json.{os.getpid()}"
-        aside.write_text(meta.model_dump_json(indent=1))
-        aside.replace(place / "meta.json")
+        replace_file(place / "meta.json", meta.model_dump_json(indent=1))
         return Staged(meta, place)
 
     def _read(self, place: Path) -> Staged | None:

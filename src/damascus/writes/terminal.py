@@ -12,10 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from rich.console import Console
+
 from damascus.system.scratch import scratch_folder
 from damascus.writes import difference
 from damascus.writes.inbox import NOBODY, STOPPED, TIME_LIMIT
-from damascus.writes.person import Answer, Question, parsed
+from damascus.writes.person import WriteAnswer, WriteQuestion, parsed
 
 PROMPT = "[a]pply, [e]dit, [r]eject: reason? "
 POLL = 0.2
@@ -36,7 +38,7 @@ class TerminalPerson:
     output: int = 1
     time_limit: float = TIME_LIMIT
 
-    def ask(self, question: Question) -> Answer:
+    def ask(self, question: WriteQuestion) -> WriteAnswer:
         """Slots share one terminal: one question after the other."""
         with ONE_AT_A_TIME:
             self._show(question)
@@ -44,15 +46,13 @@ class TerminalPerson:
             while True:
                 line = self._line(deadline)
                 if line is None:
-                    return Answer("reject", STOPPED if self.stopping() else NOBODY)
+                    return WriteAnswer("reject", STOPPED if self.stopping() else NOBODY)
                 answer = parsed(line)
                 if answer is None:
                     continue
                 return answer if answer.word != "edit" else self._edited(question)
 
-    def _show(self, question: Question) -> None:
-        from rich.console import Console
-
+    def _show(self, question: WriteQuestion) -> None:
         with open(self.output, "w", encoding="utf-8", closefd=False) as file:
             console = Console(file=file, highlight=False)
             head = f"{question.story}: {question.role} wants to write {question.proposal.path} ({question.tool})"
@@ -69,7 +69,7 @@ class TerminalPerson:
                 return data.decode("utf-8", errors="replace") if data else None
         return None
 
-    def _edited(self, question: Question) -> Answer:
+    def _edited(self, question: WriteQuestion) -> WriteAnswer:
         """In the person's own editor, in a private file of the same kind."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
         with tempfile.TemporaryDirectory(prefix="damascus-write-", dir=scratch_folder()) as folder:
@@ -78,7 +78,7 @@ class TerminalPerson:
             try:
                 done = subprocess.run([*shlex.split(editor), str(file)], stdin=self.input, stdout=self.output)
             except (OSError, ValueError) as err:
-                return Answer("reject", f"the editor {editor!r} could not be started: {err}")
+                return WriteAnswer("reject", f"the editor {editor!r} could not be started: {err}")
             if done.returncode != 0:
-                return Answer("reject", f"the editor {editor!r} ended with {done.returncode}")
-            return Answer("edit", edited=file.read_bytes())
+                return WriteAnswer("reject", f"the editor {editor!r} ended with {done.returncode}")
+            return WriteAnswer("edit", edited=file.read_bytes())

@@ -8,8 +8,9 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field
 
 from damascus.domain.feedback import VerdictFeedback
-from damascus.domain.handoff import Section
+from damascus.domain.handoff import HandoffSection
 from damascus.domain.roles import Traits
+from damascus.domain.signs import EndedBy, Sign
 
 
 class Boundaries(BaseModel):
@@ -42,7 +43,7 @@ class Brief(BaseModel):
     recent_changes: list[str] = Field(default_factory=list)
     parallel_workers: list[str] = Field(default_factory=list)
     checkpoint: dict[str, object] = Field(default_factory=dict)
-    sections: tuple[Section, ...] = Field(default=(), exclude=True)
+    sections: tuple[HandoffSection, ...] = Field(default=(), exclude=True)
     """The hand-off as it stands in the prompt, packed; the file does not repeat it."""
     traits: Traits = Field(default=Traits(), exclude=True)
 
@@ -87,8 +88,7 @@ class Denial(BaseModel):
 class AgentRun(BaseModel):
     """What really happened in an agent step. `exit_code` is None when it was ended by us; `ended` says why.
 
-    `ended`: "" (by itself), or one word of the overseer's: time, idle, no_write, api_errors, tokens, turns, money,
-    denied, hook (the write pipeline did not answer).
+    Never `stopped`: that is a fact of its own, and no fault of the agent's.
     """
 
     exit_code: int | None
@@ -98,7 +98,7 @@ class AgentRun(BaseModel):
     transcript: str = ""
     tail: str = ""
     seconds: float = 0.0
-    ended: str = ""
+    ended: EndedBy = EndedBy.ITSELF
     usage: Usage = Usage()
     denial: Denial | None = None
     unavailable: str = ""
@@ -134,24 +134,24 @@ class Writes(Protocol):
 class Overseer(Protocol):
     """Command over a running agent: it is told what is observed and says when to end (W8, W17, W18, X5)."""
 
-    def saw(self, sign: str, **facts: object) -> None:
-        """A sign of life or trouble: output, turn, write, usage (usage=Usage of one answer),
-        api_error (status, resets_in), api_ok, denied (denial=Denial), accepted (tool), hook_failed."""
+    def saw(self, sign: Sign, **facts: object) -> None:
+        """A sign of life or trouble. Facts: usage has `usage`, api_error `status` and `resets_in`, denied `denial`,
+        accepted `tool`."""
         ...
 
-    def end(self) -> str:
-        """One word why the agent must be ended now; "" while it may go on."""
+    def end(self) -> EndedBy:
+        """Why the agent must be ended now; ITSELF while it may go on."""
         ...
 
 
 class NoOversight:
     """For agents without a model: only the time limit holds."""
 
-    def saw(self, sign: str, **facts: object) -> None:
+    def saw(self, sign: Sign, **facts: object) -> None:
         return None
 
-    def end(self) -> str:
-        return ""
+    def end(self) -> EndedBy:
+        return EndedBy.ITSELF
 
 
 @dataclass(frozen=True)
@@ -179,6 +179,8 @@ class Watch:
     """HOME of the project's set-up command, with what it fetched: readable."""
     writable: tuple[Path, ...] = ()
     """What it may write beside its workspace: the folder of a step's artifacts."""
+    read_only: bool = False
+    """Its role writes no file: where mounts can do it, it may only read its workspace."""
 
 
 class Agent(Protocol):

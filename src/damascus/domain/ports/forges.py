@@ -2,15 +2,43 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.config import Ci
+from damascus.domain.config import CiConfig
+from damascus.domain.described import Described
 from damascus.domain.ids import Sha
 from damascus.domain.ports.gates import ChangedFile, Job
 
-AT_WORK = ("running", "waiting")
+
+class CiState(Described):
+    """How a CI job is. Only `success` counts as passed (W1)."""
+
+    SUCCESS = "success", "it ended well"
+    FAILURE = "failure", "it ended, and not well"
+    CANCELLED = "cancelled", "somebody or something ended it"
+    SKIPPED = "skipped", "it was not run"
+    RUNNING = "running", "it is at work"
+    WAITING = "waiting", "no runner has taken it yet"
+
+
+AT_WORK = (CiState.RUNNING, CiState.WAITING)
+
+
+class PullState(Described):
+    """How a pull request is."""
+
+    OPEN = "open", "it can be merged"
+    MERGED = "merged", "main contains it"
+    CLOSED = "closed", "somebody closed it without merging"
+
+
+class ReviewState(Described):
+    """What a person said of a pull request."""
+
+    APPROVED = "approved", "it may land"
+    CHANGES = "changes", "something else is wanted"
 
 
 class Pull(BaseModel):
@@ -23,7 +51,7 @@ class Pull(BaseModel):
     head_sha: str
     title: str
     body: str = ""
-    state: Literal["open", "merged", "closed"] = "open"
+    state: PullState = PullState.OPEN
     merged_commit: str | None = None
     comments: list[str] = Field(default_factory=list)
 
@@ -33,7 +61,7 @@ class Review(BaseModel):
 
     id: str
     by: str
-    state: Literal["approved", "changes"]
+    state: ReviewState
     words: str = ""
     commit: str
 
@@ -42,10 +70,10 @@ SKIPPED_LISTED = 200
 
 
 class CiJob(BaseModel):
-    """One job: success is the only state that counts as passed (W1)."""
+    """One job of a run."""
 
     name: str
-    state: Literal["success", "failure", "cancelled", "skipped", "running", "waiting"]
+    state: CiState
     log: str = ""
     summary: str = ""
     skipped: list[str] = []
@@ -66,7 +94,7 @@ class WantedJobs:
     mirror: str = ""
 
     @classmethod
-    def of(cls, ci: Ci) -> "WantedJobs":
+    def of(cls, ci: CiConfig) -> "WantedJobs":
         """Who names a job as required and as optional wants it: required holds. A default gives way."""
         optional = frozenset(ci.optional) - frozenset(ci.required)
         required = ci.required or [name for name in ci.jobs or ["test"] if name not in optional]
@@ -75,7 +103,7 @@ class WantedJobs:
     def may_be(self, job: "CiJob") -> bool:
         """Does nothing depend on how this one ended?"""
         return job.name in self.optional or (
-            job.name == self.mirror and job.state == "skipped" and job.name not in self.required
+            job.name == self.mirror and job.state == CiState.SKIPPED and job.name not in self.required
         )
 
 
@@ -105,11 +133,11 @@ class CiRun(BaseModel):
         """Every job that is shown, and every one that must be there; nothing shown is not green."""
         states = {job.name: job.state for job in self.judged(wanted)}
         there = bool(states) and all(name in states for name in wanted.required)
-        return there and not self.provisional and all(state == "success" for state in states.values())
+        return there and not self.provisional and all(state == CiState.SUCCESS for state in states.values())
 
     def waved_through(self, wanted: WantedJobs) -> list[str]:
         """By name, what may be anything and is no success."""
-        left = [job for job in self.jobs if job.name in wanted.optional and job.state != "success"]
+        left = [job for job in self.jobs if job.name in wanted.optional and job.state != CiState.SUCCESS]
         return [f"CI job {job.name}: optional, {job.state}" for job in left]
 
 
@@ -152,15 +180,8 @@ class HeadNeeded(Exception):
     """Main takes only the forge's own merge, and that lands exactly the tested commit only as the head of its pull."""
 
 
-class Forge(Protocol):
-    """Where branches, pull requests, CI and main live."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def runs_ci(self) -> bool:
-        """CI is run here and now, by this process; else somewhere else, and awaited."""
-        ...
+class MainBranch(Protocol):
+    """Main, wherever it really lives: read it, and move it to exactly what was tested."""
 
     def main_tip(self) -> Sha:
         """Main as the forge has it now; the mirror has the commit afterwards."""
@@ -170,9 +191,15 @@ class Forge(Protocol):
         """The mirror has this commit afterwards, whichever host made it. False: the forge does not have it either."""
         ...
 
-    def run_id(self, sha: Sha) -> str:
-        """The id of a commit's CI run; "" while there is none."""
+    def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
+        """Main moves from `old` to exactly `new`, or Stale. A protected main takes the guarded merge of `pull`."""
         ...
+
+    def landed(self, commit: Sha) -> bool: ...
+
+
+class StoryBranches(Protocol):
+    """The branches of stories and of the queue, moved only from what was known."""
 
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs: ...
     def plant_fence(self, fence_ref: str, was: Sha | None, fence: int) -> Sha: ...
@@ -180,6 +207,10 @@ class Forge(Protocol):
     def move(self, branch: str, new: Sha | None, was: Sha | None) -> None:
         """Move a branch of the queue from `was` (None: not there) to `new` (None: delete it), or raise Stale."""
         ...
+
+
+class Pulls(Protocol):
+    """Pull requests, and what people say there."""
 
     def find_pull(self, branch: str) -> Pull | None:
         """The branch's open pull, else its newest one."""
@@ -190,6 +221,21 @@ class Forge(Protocol):
     def comment(self, pull: Pull, key: str, text: str) -> None: ...
     def reviews(self, pull: Pull) -> list[Review]:
         """Oldest first, without those that were dismissed; none where the forge has no reviews."""
+        ...
+
+    def close_merged(self, pull: Pull, commit: Sha) -> None: ...
+
+
+class CiRuns(Protocol):
+    """CI of one commit, asked for by its full SHA."""
+
+    @property
+    def runs_ci(self) -> bool:
+        """CI is run here and now, by this process; else somewhere else, and awaited."""
+        ...
+
+    def run_id(self, sha: Sha) -> str:
+        """The id of a commit's CI run; "" while there is none."""
         ...
 
     def ci(self, sha: Sha, jobs: Mapping[str, Job]) -> CiRun:
@@ -204,9 +250,9 @@ class Forge(Protocol):
         """Ask for these jobs of this very commit once more; False where the forge can't."""
         ...
 
-    def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
-        """Main moves from `old` to exactly `new`, or Stale. A protected main takes the guarded merge of `pull`."""
-        ...
 
-    def landed(self, commit: Sha) -> bool: ...
-    def close_merged(self, pull: Pull, commit: Sha) -> None: ...
+class Forge(MainBranch, StoryBranches, Pulls, CiRuns, Protocol):
+    """Where branches, pull requests, CI and main live. Who needs one capability only asks for that one."""
+
+    @property
+    def name(self) -> str: ...

@@ -3,15 +3,58 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from pydantic import BaseModel, Field
 
 from damascus.domain.config import Config
+from damascus.domain.described import Described
 from damascus.domain.ids import Sha
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
+from damascus.domain.survivors import MutationScore, Survivor
 from damascus.domain.verdict import Verdict
+
+
+class GateLane(Described):
+    """When a gate is asked."""
+
+    BEFORE = "before", "before the rebase, of what the agent left: what looks at the diff, cheap first"
+    AFTER = "after", "after the rebase, of exactly the commit that will land"
+    BESIDE = "beside", "of the same commit and at the same time, once its tests are green"
+
+
+class GateName(Described):
+    """The gates, by what results, findings and receipts call them; in each lane in the order of asking."""
+
+    lane: GateLane
+
+    def __new__(cls, value: str, means: str = "", lane: GateLane = GateLane.AFTER) -> Self:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.means, member.lane = means, lane
+        return member
+
+    SCOPE = "scope", "every changed path is in the story's scope", GateLane.BEFORE
+    SECRETS = "secrets", "no added line holds a key or a token", GateLane.BEFORE
+    WEAKENED_TESTS = "weakened_tests", "no test of main was deleted, skipped or emptied", GateLane.BEFORE
+    KNOWS_TESTS = "knows_tests", "no code asks whether it is being tested", GateLane.BEFORE
+    RED = "red", "the story's tests fail on the base", GateLane.BEFORE
+    TESTS = "tests", "the Test Command is green", GateLane.AFTER
+    REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
+    SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
+    OLD_TESTS = "old_tests", "main's own tests are green on the story's code", GateLane.AFTER
+    COMMANDS = "commands", "the commands of `[gates.commands]` exit 0", GateLane.AFTER
+    CONTRACTS = "contracts", "contracts of `[contracts]` are valid, kept, and break nobody", GateLane.AFTER
+    ACCEPTANCE = "acceptance", "the held-out tests are green", GateLane.AFTER
+    CANARY = "canary", "failing tests of ours, laid among the story's, are seen to fail", GateLane.BESIDE
+    MUTATION = "mutation", "some test needs each changed function", GateLane.BESIDE
+    COVERAGE = "coverage", "the tests run the changed lines", GateLane.BESIDE
+
+    @classmethod
+    def tells_agents_its_log(cls, gate: str) -> bool:
+        """Not where the log shows what must stay unknown to an agent: held-out tests, and tests of ours."""
+        return gate not in (cls.ACCEPTANCE, cls.CANARY)
 
 
 class Case(BaseModel):
@@ -56,6 +99,10 @@ class TestRun(BaseModel):
     skipped: int = 0
     calls: list[RunnerCall] = Field(default_factory=list)
     """The runners that reported each of their tests to us, not by what was printed."""
+    rewritten: list[str] = Field(default_factory=list)
+    """Sources of the tree that the command itself changed or took away."""
+    restored: list[str] = Field(default_factory=list)
+    """Those that it wrote, and that are as before."""
 
     @property
     def green(self) -> bool:
@@ -108,6 +155,25 @@ class EvidenceRunner(Protocol):
     def run(self, job: Job) -> TestRun: ...
 
 
+@dataclass(frozen=True)
+class RunKey:
+    """What a kept pass was a pass of: nothing else may be taken for proved by it. `environment` is a hash of what the
+    command could see beside its tree, `gate_version` of how Damascus runs and reads."""
+
+    tree: str
+    command: str
+    environment: str
+    gate_version: str
+
+
+class KeptRuns(Protocol):
+    """Passes that outlive the process, for review, queue, a re-run and other hosts."""
+
+    def find(self, key: RunKey) -> TestRun | None: ...
+
+    def keep(self, key: RunKey, run: TestRun) -> None: ...
+
+
 class Evidence(BaseModel):
     """What proves a gate's answer."""
 
@@ -145,10 +211,15 @@ class GateResult(BaseModel):
     unverified: list[str] = Field(default_factory=list)
     red_tests: list[str] = Field(default_factory=list)
     green_tests: list[str] = Field(default_factory=list)
+    covers: dict[str, list[str]] = Field(default_factory=dict)
+    """By requirement the changed lines that its tests run, as `file:first-last`."""
     notes: list[str] = Field(default_factory=list)
     """Told to people and critics, on the receipt; refuses nothing."""
     flaky: list[str] = Field(default_factory=list)
     """Tests seen green and red on this one tree: quarantined by name, they prove nothing and refuse nobody."""
+    survivors: list[Survivor] = Field(default_factory=list)
+    """Mutants of changed lines that live. Each sends the story back, unless a person has called it equivalent."""
+    score: MutationScore | None = None
 
 
 class ChangedFile(BaseModel):
@@ -183,8 +254,15 @@ class Candidate:
 
 
 class Gate(Protocol):
-    """One check of one candidate. Order and fail-fast belong to the engine."""
+    """One check of one candidate. Order and fail-fast belong to the engine, which asks what a gate says of itself here
+    and never what it is called."""
 
-    @property
-    def name(self) -> str: ...
+    name: GateName
+    once_per_story: bool = False
+    """Its answer stands though the candidate moves to another base: it is not asked again after a rebase."""
+    again_at_review: bool = False
+    """Asked of what a person or the forge changed in the pull, too."""
+    opens_beside: bool = False
+    """Once it has passed, the gates that stand beside the others begin."""
+
     def check(self, candidate: Candidate) -> GateResult: ...

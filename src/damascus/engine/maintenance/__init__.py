@@ -1,70 +1,65 @@
 """What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
 cascade, which runs tests, and the look at a gateway, which may be silent, have their own."""
 
-import threading
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
-from damascus.domain.errors import DamascusError, Stopping, TransientError
-from damascus.engine import agent_fault
+from damascus.engine.agent_step import agent_fault
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
-from damascus.engine.maintenance.publisher import EVERY, publish_events
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.engine.maintenance.reviews import EVERY as LOOK_AT_REVIEWS
 from damascus.engine.maintenance.reviews import look_at_reviews
-from damascus.engine.place import look_after
+from damascus.engine.repository_fault import look_after
+from damascus.engine.services import Reports, Service, ServiceName, Supervisor
 from damascus.engine.tools import Tools
+from damascus.store.stream import publish
 
-Service = tuple[str, float, Callable[[], object]]
-LOOK = 0.25
+PUBLISH_EVERY = 0.5
+"""Committed events get their numbers, so that others can follow them (store/stream.py)."""
+SOON = 10.0
+"""Others wait for the rescuer and the publisher: what ails them may be over at any moment."""
 
 
 class Housekeeping:
-    """Runs each service at its own interval; trouble outside is tried again at the next one."""
+    """The services of a worker beside its slots (engine/services.py supervises them)."""
 
     def __init__(self, everyone: Sequence[Tools], worker_id: str, lease: timedelta) -> None:
         first = everyone[0]
         rescuer = Rescuer(first.db, first.home / "workers", worker_id, lease)
-        self.services: list[Service] = [
-            ("rescuer", 1.0, rescuer.rescue),
-            ("publisher", EVERY, lambda: publish_events(first)),
-            ("place", 2.0, lambda: [look_after(tools) for tools in everyone]),
-            ("reviews", LOOK_AT_REVIEWS, lambda: [look_at_reviews(tools) for tools in everyone]),
-            ("reaper", 300.0, lambda: [reap_workspaces(tools) for tools in everyone]),
-            ("landed", 600.0, lambda: [check_landed(tools) for tools in everyone]),
-            ("pruner", 900.0, lambda: [prune(tools) for tools in everyone]),
+        self.services = [
+            Service(ServiceName.RESCUER, 1.0, rescuer.rescue, longest=SOON),
+            Service(ServiceName.PUBLISHER, PUBLISH_EVERY, lambda: publish(first.db), longest=SOON),
+            *_of_each(ServiceName.PLACE, 2.0, look_after, everyone),
+            *_of_each(ServiceName.REVIEWS, LOOK_AT_REVIEWS, look_at_reviews, everyone),
+            *_of_each(ServiceName.REAPER, 300.0, reap_workspaces, everyone),
+            *_of_each(ServiceName.LANDED, 600.0, check_landed, everyone),
+            *_of_each(ServiceName.PRUNER, 900.0, prune, everyone),
         ]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
-        self._end = threading.Event()
-        lanes: dict[str, list[Service]] = {
+        reports = Reports(first.db, first.home, worker_id, first.log)
+        threads = {
             "housekeeping": self.services,
-            "cascade": [("cascade", cascade.every, cascade.look)],
-            "agent": [("agent", 5.0, lambda: agent_fault.look_after_all(everyone))],
+            ServiceName.CASCADE: [Service(ServiceName.CASCADE, cascade.every, cascade.look)],
+            ServiceName.AGENT: [Service(ServiceName.AGENT, 5.0, lambda: agent_fault.look_after_all(everyone))],
         }
-        self._threads = [
-            threading.Thread(target=self._loop, args=(services,), name=name, daemon=True)
-            for name, services in lanes.items()
-        ]
+        self.threads = [Supervisor(name, services, reports) for name, services in threads.items()]
 
     def start(self) -> None:
-        for thread in self._threads:
+        for thread in self.threads:
             thread.start()
 
     def stop(self) -> None:
-        self._end.set()
-        for thread in self._threads:
-            thread.join(timeout=5)
+        for thread in self.threads:
+            thread.end()
+        for thread in self.threads:
+            thread.stop()
 
-    def _loop(self, services: Sequence[Service]) -> None:
-        due = {name: time.monotonic() for name, _, _ in services}
-        while not self._end.wait(LOOK):
-            for name, every, service in services:
-                if time.monotonic() >= due[name] and not self._end.is_set():
-                    with suppress(Stopping, DamascusError, TransientError, OSError):
-                        service()
-                    due[name] = time.monotonic() + every
+
+def _of_each(name: str, interval: float, work: Callable[[Tools], object], everyone: Sequence[Tools]) -> list[Service]:
+    """One for each repository, so that what ails one is not the others'."""
+    names = [name] if len(everyone) == 1 else [f"{name} of {tools.project.repo}" for tools in everyone]
+    return [Service(each, interval, partial(work, tools)) for each, tools in zip(names, everyone, strict=True)]

@@ -15,15 +15,16 @@ from dataclasses import replace
 
 from damascus.domain import breakage
 from damascus.domain.errors import UsageError
-from damascus.domain.graph import Declared, Graph
+from damascus.domain.graph import Declared, Graph, MainState
 from damascus.domain.ids import Sha, short
 from damascus.domain.ports import CiRun, Job, WantedJobs
+from damascus.domain.recovery import QuestionAbout
+from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.maintenance.bisection import Search
-from damascus.engine.sending import passed_on
 from damascus.engine.tools import Tools
 from damascus.engine.upstreams import Upstreams
 from damascus.store import graph, people
-from damascus.store.graph import Judgement, Question, Repo, State
+from damascus.store.graph import Judgement, Repo, RepoQuestion
 
 LOOK = 1.0
 SELDOM = 15.0
@@ -92,7 +93,11 @@ class Cascade:
         tips = {up: Sha(row.ci_sha) for up, row in sorted(above.items()) if row.ci_sha}
         row, tip = rows[repo], tools.forge.main_tip()
         wanted = Judgement(repo, tip, tips, None)
-        if tools.forge.runs_ci and row.ci_state != "pending" and (row.ci_sha, row.ci_with) == (tip, wanted.with_json):
+        if (
+            tools.forge.runs_ci
+            and row.ci_state != MainState.PENDING
+            and (row.ci_sha, row.ci_with) == (tip, wanted.with_json)
+        ):
             return
         with graph.alone(tools.db, repo) as mine:
             if mine:
@@ -102,13 +107,13 @@ class Cascade:
         tools = self.everyone[row.id]
         jobs = self._jobs(tools, tip, tips)
         ci = tools.forge.ci(tip, jobs) if jobs or not tools.forge.runs_ci else CiRun(sha=tip, run_id="")
-        if jobs and tools.forge.runs_ci and self._told(tools, ci)[0] == "red":
+        if jobs and tools.forge.runs_ci and self._state_of_main(tools, ci)[0] is MainState.RED:
             ci = tools.forge.ci(tip, jobs)  # once more: a test that is red by chance stops nobody
-        state, text = self._told(tools, ci)
+        state, text = self._state_of_main(tools, ci)
         told = Judgement(row.id, tip, tips, state, text)
         if (row.ci_sha, row.ci_with, row.ci_state) == (tip, told.with_json, state):
             return
-        if state == "red" and row.red_since is None:
+        if state == MainState.RED and row.red_since is None:
             self._tell_red(row, told)
         else:
             graph.judge(tools.db, tools.project.id, told)
@@ -124,22 +129,22 @@ class Cascade:
             for name, command in config.ci.jobs.items()
         }
 
-    def _told(self, tools: Tools, ci: CiRun) -> tuple[State | None, str]:
+    def _state_of_main(self, tools: Tools, ci: CiRun) -> tuple[MainState | None, str]:
         """What a run says of a main. On a forge elsewhere it may not have begun yet."""
         config = tools.read_config(ci.sha).ci
         if not ci.jobs:
             since = self._since.setdefault(f"{tools.project.repo_id} {ci.sha}", time.monotonic())
             waits = not tools.forge.runs_ci and time.monotonic() - since < config.no_run_seconds
-            return ("pending", "no run has begun yet") if waits else (None, "no CI")
+            return (MainState.PENDING, "no run has begun yet") if waits else (None, "no CI")
         wanted = replace(WantedJobs.of(config), optional=frozenset({*config.optional, config.mirror_job}))
         if not config.required and not config.jobs:
             wanted = replace(wanted, required=())
         if not ci.ended(wanted):
-            return "pending", "CI runs"
+            return MainState.PENDING, "CI runs"
         if ci.green(wanted):
-            return "green", "all green"
+            return MainState.GREEN, "all green"
         told = ", ".join(f"{job.name} {job.state}" for job in ci.judged(wanted) if job.state != "success")
-        return "red", told or "a job is missing"
+        return MainState.RED, told or "a job is missing"
 
     # ── red ───────────────────────────────────────────────────────────────────────────────────────────
 
@@ -152,14 +157,14 @@ class Cascade:
             broken = Search(self.everyone, row.id, self._jobs).cause(Sha(told.sha), then, _shas(told))
         cause = {"upstream": broken.upstream, "broken_by": broken.commit} if broken and broken.commit else {}
         told = Judgement(told.repo, told.sha, told.upstream, told.state, told.text, cause)
-        about = {"repo": row.id, "about": graph.RED}
+        about = {"repo": row.id, "about": QuestionAbout.RED}
         if broken is None:
             waiting = sorted(self._below(row.id))
             text, options = breakage.plain_question(row.name, short(told.sha), told.text, waiting)
         else:
             text, options = breakage.question(broken), breakage.options(broken)
             about |= {"broken": broken.as_json()}
-        graph.judge(tools.db, tools.project.id, told, Question(text, options, about))
+        graph.judge(tools.db, tools.project.id, told, RepoQuestion(text, options, about))
 
     def _below(self, repo: int) -> list[str]:
         net = graph.graph(self.first.db, self.first.project.id)
@@ -168,7 +173,7 @@ class Cascade:
 
 def _is_fine(row: Repo) -> bool:
     """Judged, and not red: what stands on it can be judged too."""
-    return row.ci_sha is not None and row.ci_state != "pending" and row.red_since is None
+    return row.ci_sha is not None and row.ci_state != MainState.PENDING and row.red_since is None
 
 
 def _shas(told: Judgement) -> dict[int, Sha]:

@@ -1,10 +1,12 @@
 """Removes workspaces that nobody needs, each only after its content is a snapshot, and branches of the queue."""
 
+import shutil
 import time
 
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha, StoryId
-from damascus.engine.phases.candidate import drop_queue_branch
+from damascus.domain.verdict import Phase
+from damascus.engine.steps.push import drop_queue_branch
 from damascus.engine.tools import Tools
 from damascus.store.db import Row
 
@@ -28,7 +30,7 @@ def reap_workspaces(tools: Tools, now: float | None = None) -> int:
 
 def _queue_branch_is_gone(tools: Tools, row: Row) -> bool:
     """A story that was cancelled in the merge queue leaves its branch there. While the forge is away both stay."""
-    if row["phase"] == "cancelled" and not tools.forge.runs_ci:
+    if row["phase"] == Phase.CANCELLED and not tools.forge.runs_ci:
         try:
             drop_queue_branch(tools, row["uuid"])
         except TransientError:
@@ -38,8 +40,6 @@ def _queue_branch_is_gone(tools: Tools, row: Row) -> bool:
 
 def _sweep_checkouts(tools: Tools, now: float) -> None:
     """A killed worker leaves clean checkouts behind: they hold nothing of anybody's."""
-    import shutil
-
     for folder in (tools.folder / "checkouts").glob("*"):
         if now - folder.stat().st_mtime > 3600:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""One page per phase: every step in order."""

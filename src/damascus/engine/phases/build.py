@@ -1,68 +1,86 @@
 """Build: a spec becomes a commit on its own branch, tested on top of main, with a pull request and green CI.
 
-prepare → implement → red → rebase → verify → push → propose → ci → review
+prepare → implement → red → a place in the queue → rebase → verify → push → propose → ci → review
 
 Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
-of exactly those that land before it.
+of exactly those that land before it. Where CI runs elsewhere it is tested on top of main, and queues only to land.
 """
 
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
-from damascus.domain.merge_queue import Entry
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine import judging
-from damascus.engine.line import blamed, in_line
-from damascus.engine.phases.candidate import Fresh, bring_up_to_date, main_tip, rebased
-from damascus.engine.phases.implement import Made, implement
-from damascus.engine.phases.prepare import prepare
-from damascus.engine.phases.red import prove_red
+from damascus.engine.judging import objection, rejected
+from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
+from damascus.engine.steps.ci import CI, await_ci
+from damascus.engine.steps.implement import IMPLEMENT, Made, implement
+from damascus.engine.steps.prepare import PREPARE, prepare
+from damascus.engine.steps.propose import PROPOSE, propose
+from damascus.engine.steps.push import PUSH, push
+from damascus.engine.steps.rebase import REBASE, rebase
+from damascus.engine.steps.red import RED, prove_red
+from damascus.engine.steps.verify import VERIFY, verify
+
+STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, PUSH, PROPOSE, CI)
 
 
 def build(run: Run) -> Outcome:
     try:
         spec = parse_spec(run.item.spec, run.item.spec_path)
     except UsageError as err:
-        return back_to_spec(str(err))
+        return _back_to_spec(str(err))
     if run.tools.agent is None:
-        return no_agent(run)
+        return _no_agent(run)
 
-    prepared = prepare(run)
-    made = implement(run, spec, prepared)
+    start = prepare(run)
+    made = implement(run, spec, start)
     if isinstance(made, Outcome):
         return made
 
     red = prove_red(run, spec, made)
     if red.findings:
-        return judging.rejected(run, red, made.files_changed)
+        return rejected(run, red, made.files_changed)
 
-    here = run.tools.forge.runs_ci
-    fresh = in_line(run, spec, made, to_land=False) if here else _on_its_own(run, spec, made)
-    if isinstance(fresh, Outcome):
-        return fresh
-    return Advance(Phase.REVIEW, {**fresh.facts(), "queue_green": fresh.commit})
-
-
-def _on_its_own(run: Run, spec: Spec, made: Made) -> Fresh | Outcome:
-    """On top of main, where CI runs elsewhere. A main that fails by itself is not charged to the story."""
-    tip = main_tip(run)
-    fresh = bring_up_to_date(run, spec, made, tip)
-    if isinstance(fresh, Fresh):
-        return fresh
-    tested = rebased(run, made, tip).commit
-    return blamed(run, spec, Entry(run.item.id, tip, Sha(tested)), fresh) if tested else fresh
+    queue = MergeQueue(run) if run.tools.forge.runs_ci else MainAlone(run)
+    while True:
+        place = queue.take_place(lambda onto: rebase(run, made, onto))
+        if isinstance(place, Outcome):
+            return place
+        if isinstance(place, Tested):
+            return _to_review(place)
+        tested = _tested(run, spec, made, place)
+        if isinstance(tested, Tested):
+            return _to_review(tested)
+        sent_back = queue.after(spec, place, tested)
+        if sent_back is not None:
+            return sent_back
 
 
-def back_to_spec(reason: str) -> Outcome:
+def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:
+    """verify → push → propose → ci, in its place."""
+    judged = verify(run, spec, made, place.commit, place.onto)
+    refused = objection(run, judged, made.files_changed) or push(run, place.commit)
+    if refused is not None:
+        return refused
+    pull = propose(run, spec, place.commit)
+    green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: push(run, again))
+    return green if isinstance(green, Outcome) else Tested(Sha(green.sha), place.onto, pull.url)
+
+
+def _to_review(tested: Tested) -> Advance:
+    return Advance(Phase.REVIEW, {**tested.facts(), "queue_green": tested.commit})
+
+
+def _back_to_spec(reason: str) -> Outcome:
     """A spec that can't be read never reaches an agent (D3)."""
     question = f"the frozen spec can't be built: {reason} Add it again with: damascus add SPEC"
     options = ("edit the spec and add it again", "cancel the story")
     return NeedsPerson(Verdict.SPEC_WRONG, question, options, VerdictFeedback(message=reason))
 
 
-def no_agent(run: Run) -> Outcome:
+def _no_agent(run: Run) -> Outcome:
     question = f"no coding agent is configured, so {run.item.story_id} can't be built. Name one and retry."
     return NeedsPerson(None, question, ("retry", "cancel the story"), VerdictFeedback(message=question))

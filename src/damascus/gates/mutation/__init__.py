@@ -5,26 +5,30 @@ and what is only told: docs/VERIFICATION.md. Nothing here proves that a test is 
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateResult
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult
 from damascus.domain.verdict import Kind, Verdict
-from damascus.gates.diff_paths import is_test
+from damascus.evidence.diff_paths import is_test
+from damascus.gates.coverage_run import Looks
 from damascus.gates.mutation.changed import changed_code
 from damascus.gates.mutation.examination import Examination
-from damascus.gates.mutation.trials import Trial
+from damascus.gates.mutation.full import LineExamination
+from damascus.gates.mutation.trials import MutantTrial
 from damascus.gates.runs import passed_tests, tells_single_tests
-from damascus.stacks.mutants import Function
+from damascus.stacks.mutants import Function, only_ran
 
 OUTCOMES = ("killed", "survived", "unviable", "not run")
+NO_FUNCTION = "mutation: no function changed"
 REPAIR = "Write a test that fails when the function gives a wrong answer."
 
 
-class Mutation:
-    name = "mutation"
+class Mutation(Gate):
+    name = GateName.MUTATION
 
-    def __init__(self, runner: EvidenceRunner) -> None:
+    def __init__(self, runner: EvidenceRunner, looks: Looks | None = None) -> None:
         self._runner = runner
+        self._looks = looks or Looks(runner)
 
     def check(self, candidate: Candidate) -> GateResult:
         if candidate.config.gates.mutation == "off":
@@ -32,34 +36,72 @@ class Mutation:
         changed = changed_code(candidate)
         unread = [f"mutation: {path} can't be read" for path in changed.unread]
         unread += [f"mutation: {where}: what it makes when it runs has no mutant" for where in changed.hidden]
-        if not changed.functions:
-            return GateResult(gate=self.name, unverified=["mutation: no function changed", *unread])
+        full = candidate.config.gates.mutation == "full"
+        if not changed.functions and not full:
+            return _of_none(unread)
         done = Examination(self._runner, candidate, changed)
-        done.run()
+        if changed.functions:
+            done.run()
+            if done.control.look is not None:
+                self._looks.keep(candidate, done.bench.command, done.control.look)
         write_artifact(done)
         if done.control.red:
             return _red_control(done, unread)
-        findings, unverified = judged(done)
-        return GateResult(
-            gate=self.name,
-            findings=findings,
-            evidence=[_evidence(done)],
-            unverified=[*unread, *unverified],
-            notes=list(notes(done)),
-            flaky=done.flaky,
-        )
+        result = _of_bodies(done, unread) if changed.functions else _of_none(unread)
+        return result if result.findings or not full else _of_lines(done, result)
+
+
+def _of_none(unread: list[str]) -> GateResult:
+    return GateResult(gate=GateName.MUTATION, unverified=[NO_FUNCTION, *unread])
+
+
+def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
+    findings, unverified = judged(done)
+    return GateResult(
+        gate=GateName.MUTATION,
+        findings=findings,
+        evidence=[_evidence(done)],
+        unverified=[*unread, *unverified],
+        notes=list(notes(done)),
+        flaky=done.flaky,
+    )
+
+
+def _of_lines(done: Examination, bodies: GateResult) -> GateResult:
+    """What the mutants of single lines add. Nobody is refused here: a person may have called a survivor equivalent,
+    and only the engine knows that."""
+    lines = LineExamination(done)
+    lines.run()
+    write_artifact(done, lines.trials)
+    score = lines.score()
+    evidence = Evidence(
+        gate=GateName.MUTATION,
+        command=done.bench.command,
+        tree=done.candidate.tree,
+        seconds=round(sum(one.run.seconds for one in lines.trials if one.run), 3),
+        log=str(done.candidate.logs / "mutants.json"),
+        summary=score.told,
+    )
+    return bodies.model_copy(
+        update={
+            "survivors": lines.survivors(),
+            "score": score,
+            "evidence": [*bodies.evidence, evidence],
+            "unverified": [*bodies.unverified, *lines.unverified()],
+        }
+    )
 
 
 def _red_control(done: Examination, unread: list[str]) -> GateResult:
     command = done.bench.command
     if done.command_reads_sources:
         why = f"mutation: `{command}` looks at the sources themselves, so it can't be run with a mutant"
-        return GateResult(gate="mutation", unverified=[*unread, why])
+        return GateResult(gate=GateName.MUTATION, unverified=[*unread, why])
     message = (
         f"`{command}` is red once a statement without any effect stands in front of the changed functions. "
         "A test must look at what the code does, not at its source."
     )
-    return GateResult(gate="mutation", findings=[_finding(message, [], output=done.control.run.output)])
+    return GateResult(gate=GateName.MUTATION, findings=[_finding(message, [], output=done.control.run.output)])
 
 
 def judged(done: Examination) -> tuple[list[Finding], list[str]]:
@@ -125,7 +167,7 @@ def _finding(
     output: str = "",
 ) -> Finding:
     return Finding(
-        gate="mutation",
+        gate=GateName.MUTATION,
         verdict=Verdict.CODE_UNPROVED,
         message=message,
         tests=tests,
@@ -147,6 +189,9 @@ def notes(done: Examination) -> Iterator[str]:
         survived = [one.operator for one in done.of(function) if one.outcome == "survived"]
         if survived and not (function.strict and done.unnoticed(function)):
             yield f"mutation: {function.where}: not every test notices {', '.join(dict.fromkeys(survived))}"
+        killed = [one.operator for one in done.of(function) if one.killed and one.answers]
+        if function.strict and only_ran(function, killed):
+            yield f"mutation: {function.where}: its tests notice that it ran, and none what it answers"
         if done.callers(function) == set() and not function.strict:
             yield f"mutation: {function.where}: no test of the story runs it"
     for test in done.control.readers:
@@ -163,7 +208,7 @@ def _evidence(done: Examination) -> Evidence:
     counts = {name: sum(one.outcome == name for one in trials) for name in OUTCOMES}
     told = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
     return Evidence(
-        gate="mutation",
+        gate=GateName.MUTATION,
         command=done.bench.command,
         tree=done.candidate.tree,
         seconds=round(sum(run.seconds for run in done.runs), 3),
@@ -172,14 +217,14 @@ def _evidence(done: Examination) -> Evidence:
     )
 
 
-def write_artifact(done: Examination) -> None:
+def write_artifact(done: Examination, lines: Sequence[MutantTrial] = ()) -> None:
     """Every mutant with file and line, operator, diff, and the tests that ran and noticed."""
     done.candidate.logs.mkdir(parents=True, exist_ok=True)
-    told = [_told(one) for one in (*done.trials, *done.later, *done.asides)]
+    told = [_in_the_artifact(one) for one in (*done.trials, *done.later, *done.asides, *lines)]
     (done.candidate.logs / "mutants.json").write_text(json.dumps(told, indent=1))
 
 
-def _told(trial: Trial) -> dict[str, object]:
+def _in_the_artifact(trial: MutantTrial) -> dict[str, object]:
     return {
         "where": trial.where,
         "operator": trial.operator,

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from damascus.domain.ids import Sha
+from damascus.domain.once import once
 from damascus.domain.ports import Candidate
-from damascus.gates.diff_paths import is_judge, is_test
-from damascus.stacks.mutants import Function, Part, Values, edited, functions_in, outside, reads
-from damascus.stacks.mutants.python_by_name import bindings, by_name, called_by, classes, is_module
-from damascus.stacks.probes.reading import Seen
+from damascus.evidence.diff_paths import code_paths, is_test
+from damascus.stacks import stack_of
+from damascus.stacks.mutants import Function, OutsidePart, Values, edited, functions_in, outside, reads
+from damascus.stacks.python.by_name import bindings, by_name, called_by, classes, is_module
+from damascus.stacks.python.probe.reading import ProbeReport
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,19 @@ class Changed:
     values: Values = field(default_factory=Values.drawn)
 
     def controls(self) -> dict[str, bytes]:
-        """Every changed function with a statement in front that does nothing."""
+        """Every changed function with a statement in front, and the words of its mutants, that do nothing."""
         paths = dict.fromkeys(one.path for one in self.functions)
         return {
-            path: edited(self.sources[path], [one.control for one in self.functions if one.path == path], path)
+            path: edited(
+                self.sources[path],
+                [edit for one in self.functions if one.path == path for edit in (one.control, *one.also_control)],
+                path,
+            )
             for path in paths
         }
 
 
-def changed_code(candidate: Candidate, seen: Seen | None = None, values: Values | None = None) -> Changed:
+def changed_code(candidate: Candidate, seen: ProbeReport | None = None, values: Values | None = None) -> Changed:
     """The same values, where they are given: one candidate's log tells of one set."""
     found = Changed(values=values or Values.drawn(candidate.tree))
     known = {(_last(one.name), one.body) for one in functions_of(candidate, candidate.base)}
@@ -53,6 +58,8 @@ def changed_code(candidate: Candidate, seen: Seen | None = None, values: Values 
         if source is None:
             continue
         if not reads(path):
+            if stack := stack_of(path):
+                found.unread.append(f"{path} (no mutants are known for {stack.name})")
             found.asides.append(Aside(path, "emptied", b""))
             continue
         try:
@@ -73,7 +80,7 @@ class _Calls:
 
     candidate: Candidate
 
-    @cached_property
+    @once
     def all(self) -> set[tuple[str, str]]:
         tests = [file.path for file in self.candidate.changed if file.path.endswith(".py") and file.status != "D"]
         sources = [self.candidate.read(self.candidate.commit, path) for path in tests if is_test(self.candidate, path)]
@@ -109,20 +116,11 @@ def _outside(candidate: Candidate, path: str, source: bytes, found: Changed) -> 
             found.asides.append(Aside(path, f"{part.name}: {edit.text or 'gone'}", edited(source, [edit], path)))
 
 
-def _parts(source: bytes, path: str, values: Values) -> list[Part]:
+def _parts(source: bytes, path: str, values: Values) -> list[OutsidePart]:
     try:
         return outside(source, path, values)
     except ValueError:
         return []
-
-
-def code_paths(candidate: Candidate) -> list[str]:
-    """What is judged: neither a test, nor what judges, nor gone."""
-    return [
-        file.path
-        for file in candidate.changed
-        if file.status != "D" and not is_test(candidate, file.path) and not is_judge(candidate, file)
-    ]
 
 
 def functions_of(candidate: Candidate, commit: Sha, values: Values | None = None) -> Iterator[Function]:

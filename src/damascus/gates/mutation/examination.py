@@ -11,19 +11,20 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from os import cpu_count
 
+from damascus.domain.once import once
 from damascus.domain.ports import Candidate, EvidenceRunner, TestRun
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind
 from damascus.gates.mutation.changed import Changed, changed_code, functions_of
 from damascus.gates.mutation.control import Control, control, judges_the_text, newly_red
-from damascus.gates.mutation.trials import AT_ONCE, Attempt, Bench, Trial
+from damascus.gates.mutation.trials import AT_ONCE, Attempt, Bench, MutantTrial
 from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
 from damascus.gates.runs import job, passed_tests, tells_single_tests
 from damascus.gates.suite import suite_at
 from damascus.stacks.mutants import Function, Mutant, noticed
+from damascus.stacks.probes import ProbeReport, probed
 
 ASIDES = 12
 
@@ -33,10 +34,10 @@ class Examination:
     runner: EvidenceRunner
     candidate: Candidate
     changed: Changed
-    trials: list[Trial] = field(default_factory=list)
-    later: list[Trial] = field(default_factory=list)
+    trials: list[MutantTrial] = field(default_factory=list)
+    later: list[MutantTrial] = field(default_factory=list)
     """With every test, with the suite, on the base: they can only acquit."""
-    asides: list[Trial] = field(default_factory=list)
+    asides: list[MutantTrial] = field(default_factory=list)
     flaky: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -60,11 +61,11 @@ class Examination:
             self._needs()
             self._last_control()
 
-    @cached_property
+    @once
     def control(self) -> Control:
         return control(self.bench, self.changed)
 
-    @cached_property
+    @once
     def command_reads_sources(self) -> bool:
         return self.control.red and judges_the_text(self.bench, self.changed)
 
@@ -85,18 +86,20 @@ class Examination:
     def callers(self, function: Function) -> set[str] | None:
         """The tests that call it, by the names of the report; None: all of them, for all we know."""
         seen = self.control.seen
-        if seen is None or function.by_name or not function.path.endswith(".py") or not self._tests_by_name:
+        if seen is None or function.by_name or not probed(function.path) or not self._tests_by_name:
             return None
-        told = seen.callers(function.path, function.first_line)
-        if "" in told:
-            return None
-        found = {self._tests_by_name.get(test, "") for test in told}
-        return None if "" in found else found
+        return _known_names(seen.callers(function.path, function.first_line), self._tests_by_name)
 
-    @cached_property
+    def reported(self, tests: set[str], seen: ProbeReport) -> set[str] | None:
+        """By the names of the report; None: all of them, for all we know."""
+        return _known_names(tests, self._by_name(seen))
+
+    @once
     def _tests_by_name(self) -> dict[str, str]:
+        return self._by_name(self.control.seen)
+
+    def _by_name(self, seen: ProbeReport | None) -> dict[str, str]:
         """From the name that pytest uses, relative to its root, to the name by the checkout's paths."""
-        seen = self.control.seen
         reported = passed_tests(self.bench.green)
         told = {test for lines in seen.calls.values() for tests in lines.values() for test in tests} if seen else set()
         known = set(reported)
@@ -110,10 +113,13 @@ class Examination:
     def _alone(self) -> None:
         """Who was killed among few tests must be green among the same few without a mutant: some tests need others to
         have run before them, and would be red with anything."""
-        chosen = list({one.selected: one.selected for one in self.trials if one.killed and one.selected is not None})
+        self.trials = self.without_the_odd(self.trials)
+
+    def without_the_odd(self, trials: list[MutantTrial]) -> list[MutantTrial]:
+        chosen = list({one.selected: one.selected for one in trials if one.killed and one.selected is not None})
         with ThreadPoolExecutor(max(1, min(cpu_count() or 1, AT_ONCE)), thread_name_prefix="control") as pool:
             odd = dict(zip(chosen, pool.map(self._red_among, enumerate(chosen)), strict=True))
-        self.trials = [_without(one, odd[one.selected]) if one.selected in odd else one for one in self.trials]
+        return [_without(one, odd[one.selected]) if one.selected in odd else one for one in trials]
 
     def _red_among(self, numbered: tuple[int, tuple[str, ...] | None]) -> set[str] | None:
         """None: there was no time to see."""
@@ -146,14 +152,14 @@ class Examination:
             if mutant.operator not in known and self._open(function, mutant.answers):
                 self.later.append(bench.attempt(Attempt.of(function, mutant, source, None)))
 
-    def with_all_tests(self, trial: Trial) -> bool:
+    def with_all_tests(self, trial: MutantTrial) -> bool:
         return trial.selected is None or set(passed_tests(self.bench.green)) <= set(trial.selected)
 
     def _open(self, function: Function, answers: bool) -> bool:
         killed = {one.operator for one in self.of(function) if one.killed and one.answers == answers}
         return not (noticed(function, killed) if answers else killed)
 
-    def of(self, function: Function) -> list[Trial]:
+    def of(self, function: Function) -> list[MutantTrial]:
         return [one for one in (*self.trials, *self.later) if one.where == function.where]
 
     def unnoticed(self, function: Function) -> str | None:
@@ -170,7 +176,7 @@ class Examination:
         """Nothing shows that it is a function at all: it may be a class, or nobody calls it."""
         return function.by_name and not any(one.killed and not one.answers for one in self.of(function))
 
-    @cached_property
+    @once
     def suite(self) -> Bench | None:
         """The project's whole test command, where it is another one and green."""
         command = suite_at(self.candidate).command
@@ -195,7 +201,7 @@ class Examination:
 
     # ── requirements ──────────────────────────────────────────────────────────────────────────────────
 
-    @cached_property
+    @once
     def requirements(self) -> list[Requirement]:
         return [need for need in self.candidate.spec.requirements if need.tag not in NOT_YET]
 
@@ -255,12 +261,17 @@ class Examination:
         return [one.run for one in (*self.trials, *self.later, *self.asides) if one.run is not None]
 
 
-def _nobody_noticed(trials: list[Trial]) -> bool:
+def _known_names(tests: set[str], by_name: dict[str, str]) -> set[str] | None:
+    found = {by_name.get(test, "") for test in tests}
+    return None if "" in found else found
+
+
+def _nobody_noticed(trials: list[MutantTrial]) -> bool:
     """What was not run in time might have been noticed."""
     return not any(one.killed or one.outcome == "not run" for one in trials)
 
 
-def _without(trial: Trial, odd: set[str] | None) -> Trial:
+def _without(trial: MutantTrial, odd: set[str] | None) -> MutantTrial:
     """What is left of a kill when these tests count for nothing; None: nobody knows."""
     if odd is None or not trial.killed:
         return replace(trial, outcome="not run") if trial.killed else trial

@@ -30,7 +30,7 @@ DOES_NOT_COMPILE = re.compile(
 
 
 @dataclass(frozen=True)
-class Trial:
+class MutantTrial:
     """What became of one mutant. `died` are the tests that noticed, by name; `everybody`: the run came to no end."""
 
     where: str
@@ -107,12 +107,12 @@ class Bench:
     def over(self) -> bool:
         return self.candidate.given_up() or time.monotonic() > self.until
 
-    def try_all(self, wanted: "Iterable[Attempt]") -> list[Trial]:
+    def try_all(self, wanted: "Iterable[Attempt]") -> list[MutantTrial]:
         """Side by side where there are cores; in the order given, so that what matters most is not cut off."""
         with ThreadPoolExecutor(max(1, min(cpu_count() or 1, AT_ONCE)), thread_name_prefix="mutant") as pool:
             return list(pool.map(self.attempt, list(wanted)))
 
-    def attempt(self, wanted: "Attempt") -> Trial:
+    def attempt(self, wanted: "Attempt") -> MutantTrial:
         if self.over:
             return wanted.trial("not run", ())
         with self._lock:
@@ -123,7 +123,7 @@ class Bench:
             return self._hung(wanted, label)
         return self._judged(wanted, run)
 
-    def _hung(self, wanted: "Attempt", label: str) -> Trial:
+    def _hung(self, wanted: "Attempt", label: str) -> MutantTrial:
         """A hang hangs again while the candidate itself comes to its end; a slow machine is no proof."""
         again = self.laid_over({wanted.path: wanted.source}, f"{label}-again", wanted.selected)
         if not again.timed_out:
@@ -133,7 +133,7 @@ class Bench:
             return wanted.trial("not run", (), run=again)
         return wanted.trial("killed", (), run=again, everybody=True)
 
-    def _judged(self, wanted: "Attempt", run: TestRun) -> Trial:
+    def _judged(self, wanted: "Attempt", run: TestRun) -> MutantTrial:
         died = tuple(test for test in failed_tests(run) if test not in self.mute)
         reported = failed_tests(run) or passed_tests(run)
         if run.exit_code == 0 and not died:
@@ -170,8 +170,8 @@ class Attempt:
 
     def trial(
         self, outcome: Outcome, died: tuple[str, ...], run: TestRun | None = None, everybody: bool = False
-    ) -> Trial:
-        return Trial(
+    ) -> MutantTrial:
+        return MutantTrial(
             self.where,
             self.operator,
             outcome,

@@ -1,28 +1,46 @@
-"""Mutants of functions, by stack. A new stack is a sibling file and a line here."""
+"""Mutants of functions: a stack's own module makes them (`Stack.mutants`), from a source's text alone."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
-from damascus.stacks.mutants import go_functions, node_functions, python_functions, rust_functions
-from damascus.stacks.mutants.function import Edit, Function, Mutant, edited, noticed
-from damascus.stacks.mutants.outside import Part, parts_outside
+from damascus.stacks import stack_of
+from damascus.stacks.mutants.function import (
+    Edit,
+    Function,
+    Mutant,
+    Mutants,
+    OutsidePart,
+    edited_bytes,
+    noticed,
+    only_ran,
+)
 from damascus.stacks.mutants.values import Values
-from damascus.stacks.stack import READ_LIMIT
+from damascus.stacks.written import READ_LIMIT
 
-__all__ = ["Edit", "Function", "Mutant", "Part", "Values", "edited", "functions_in", "noticed", "outside", "reads"]
+__all__ = [
+    "Edit",
+    "Function",
+    "Mutant",
+    "Mutants",
+    "OutsidePart",
+    "Values",
+    "edited",
+    "functions_in",
+    "noticed",
+    "only_ran",
+    "outside",
+    "reads",
+]
 
-Reader = Callable[[bytes, str, Values, Mapping[int, Collection[str]]], list[Function]]
-NODE = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-READERS: dict[str, Reader] = {
-    ".py": python_functions.functions,
-    ".go": go_functions.functions,
-    ".rs": rust_functions.functions,
-    **dict.fromkeys(NODE, node_functions.functions),
-}
+
+def _mutants(path: str) -> Mutants | None:
+    stack = stack_of(path)
+    return stack.mutants() if stack is not None and stack.mutants is not None else None
 
 
 def reads(path: str) -> bool:
-    return PurePosixPath(path).suffix in READERS
+    stack = stack_of(path)
+    return stack is not None and stack.mutants is not None
 
 
 def functions_in(
@@ -32,22 +50,27 @@ def functions_in(
     if len(source) > READ_LIMIT:
         raise ValueError("too long")
     try:
-        return READERS[PurePosixPath(path).suffix](source, path, values or Values.drawn(), seen or {})
+        return _known(path).functions(source, path, values or Values.drawn(), seen or {})
     except RecursionError as err:
         raise ValueError(str(err)) from err
 
 
-def outside(source: bytes, path: str, values: Values | None = None) -> list[Part]:
+def outside(source: bytes, path: str, values: Values | None = None) -> list[OutsidePart]:
     """What lies outside of any function. Raises ValueError as above."""
-    values = values or Values.drawn()
     try:
-        match PurePosixPath(path).suffix:
-            case ".py":
-                return parts_outside(source, values)
-            case ".go":
-                return go_functions.outside(source, values)
-            case ".rs":
-                return rust_functions.outside(source, values)
-        return node_functions.outside(source, path, values)
+        return _known(path).outside(source, path, values or Values.drawn())
     except RecursionError as err:
         raise ValueError(str(err)) from err
+
+
+def edited(source: bytes, edits: Iterable[Edit], path: str = "") -> bytes:
+    """The source with all edits made; they must not overlap."""
+    mutants = _mutants(path)
+    return mutants.edited(source, edits) if mutants else edited_bytes(source, edits)
+
+
+def _known(path: str) -> Mutants:
+    mutants = _mutants(path)
+    if mutants is None:
+        raise ValueError(f"no mutants are known for {PurePosixPath(path).suffix or path}")
+    return mutants

@@ -5,9 +5,8 @@ import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from damascus.stacks.mutants.function import Edit, Function, Gives, Mutant
-from damascus.stacks.mutants.outside import Part
-from damascus.stacks.mutants.values import Answer, Values
+from damascus.stacks.mutants.function import Edit, Function, Gives, Mutant, OutsidePart
+from damascus.stacks.mutants.values import MutantAnswer, Values
 from damascus.stacks.trees import Node, nodes, text
 
 COMMENTS = ("comment", "line_comment", "block_comment")
@@ -25,7 +24,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFunction:
     """A function in a tree. `answers` are what may be returned instead: '' for a bare return."""
 
     name: str
@@ -33,7 +32,7 @@ class Found:
     body: Node
     gives: Gives
     soft: bool
-    answers: list[Answer]
+    answers: list[MutantAnswer]
 
 
 def condition(holds: bool) -> str:
@@ -42,7 +41,7 @@ def condition(holds: bool) -> str:
     return f"{number} == {number if holds else number + 1}"
 
 
-def make(path: str, found: Found, say: Shape, word: str) -> Function:
+def make(path: str, found: FoundFunction, say: Shape, word: str) -> Function:
     node, at = found.node, found.body.start_byte + 1
 
     def behind(words: str) -> Edit:
@@ -99,7 +98,7 @@ def parts(
     functions: tuple[str, ...],
     others: dict[str, str],
     hides: Callable[[Node, bool], bool],
-) -> list[Part]:
+) -> list[OutsidePart]:
     """Statements outside of functions, each with mutants of its literals (`others`: node type → another value). `hides`
     is asked of each, and told whether it has a mutant."""
     found = []
@@ -112,18 +111,18 @@ def parts(
             continue
         edits = tuple(Edit(one.start_byte, one.end_byte, others[one.type]) for one in literals)
         name, line = SPACE.sub(" ", text(node))[:60], node.start_point[0] + 1
-        found.append(Part(tokens(node), name, edits, line, hides(node, bool(edits))))
+        found.append(OutsidePart(tokens(node), name, edits, line, hides(node, bool(edits))))
     return found
 
 
-def signed(values: Values, small: bool = False) -> list[Answer]:
+def signed(values: Values, small: bool = False) -> list[MutantAnswer]:
     """Of a number that may be below nothing: see values.Answer."""
     return [
-        Answer(str(values.small if small else values.number)),
-        Answer(str(-(values.small if small else values.below)), True),
-        Answer("0", True),
+        MutantAnswer(str(values.small if small else values.number)),
+        MutantAnswer(str(-(values.small if small else values.below)), True),
+        MutantAnswer("0", True),
     ]
 
 
-def real(values: Values) -> list[Answer]:
-    return [Answer(str(values.real)), Answer(f"-{values.real + 1}", True), Answer("0.0", True)]
+def real(values: Values) -> list[MutantAnswer]:
+    return [MutantAnswer(str(values.real)), MutantAnswer(f"-{values.real + 1}", True), MutantAnswer("0.0", True)]

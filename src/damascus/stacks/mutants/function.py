@@ -5,12 +5,14 @@ generator stays a generator, and a test that looks for words in the source or fo
 them, so that it notices nothing.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from damascus.stacks.mutants.python_text import decoded
+from damascus.stacks.mutants.values import Values
 
+AT_ONCE = ", its work undone"
+"""Ends the operator of a mutant that answers before the body: whoever asks only whether it ran notices it too."""
 Gives = Literal["value", "void", "generator"]
 
 
@@ -55,6 +57,8 @@ class Function:
     control: Edit
     blow_up: Mutant | None = None
     """A second way to blow up, for tests that expect errors of the first one's kind."""
+    also_control: tuple[Edit, ...] = ()
+    """More words that mutants have, changing nothing: insertions that add no line."""
     by_name: bool = False
     """No `def` of this file: a name that tests call. Only where its blow-up is noticed is it known to be a function."""
 
@@ -71,14 +75,39 @@ class Function:
 def noticed(function: Function, killed: Collection[str]) -> bool:
     """Are these operators, of mutants that answer something, enough to say that a test looks at the answer?"""
     halves = {one.operator for one in function.mutants if one.half}
-    return bool(set(killed) - halves) or (bool(halves) and halves <= set(killed))
+    late = {one for one in halves if not one.endswith(AT_ONCE)}
+    return bool(set(killed) - halves) or any(some and some <= set(killed) for some in (late, halves - late))
 
 
-def edited(source: bytes, edits: Iterable[Edit], path: str = "") -> bytes:
-    """The source with all edits made; they must not overlap. Python's count in UTF-8, whatever the file is in."""
-    if path.endswith(".py"):
-        text, encoding = decoded(source)
-        return edited(text.encode(), edits).decode().encode(encoding)
+def only_ran(function: Function, killed: Collection[str]) -> bool:
+    """Do these say that it ran, and nothing that a test looks at what it answered?"""
+    return noticed(function, killed) and not noticed(function, [one for one in killed if not one.endswith(AT_ONCE)])
+
+
+@dataclass(frozen=True)
+class OutsidePart:
+    """One statement, or the head of a class. `text` is what it says, wherever it stands; no edits: none is known."""
+
+    text: str
+    name: str
+    edits: tuple[Edit, ...] = ()
+    line: int = 0
+    hides: bool = False
+    """It makes code of data when it runs, or of a macro: functions that no source shows."""
+
+
+def edited_bytes(source: bytes, edits: Iterable[Edit]) -> bytes:
+    """The source with all edits made; they must not overlap."""
     for edit in sorted(edits, key=lambda one: one.start, reverse=True):
         source = source[: edit.start] + edit.text.encode() + source[edit.end :]
     return source
+
+
+@dataclass(frozen=True)
+class Mutants:
+    """What one stack makes mutants with, from a source and its path. All raise ValueError for what can't be read."""
+
+    functions: Callable[[bytes, str, Values, Mapping[int, Collection[str]]], list[Function]]
+    """The last: the types that each line was seen to give back, where that is known."""
+    outside: Callable[[bytes, str, Values], list[OutsidePart]]
+    edited: Callable[[bytes, Iterable[Edit]], bytes] = edited_bytes

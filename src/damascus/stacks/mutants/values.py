@@ -12,7 +12,7 @@ SECRET = secrets.token_bytes(16)
 
 
 @dataclass(frozen=True)
-class Answer:
+class MutantAnswer:
     """An expression to give back. A `half` says something only together with the other halves of its function: a
     number below nothing is noticed by whoever asks for digits, nothing by whoever lists it; `> 0` notices both."""
 

@@ -7,13 +7,13 @@ import json
 import os
 import uuid
 
-FOLDER, ROOT = "RUNNER_REPORTS", "RUNNER_ROOT"
-"""Where reports go, and the checkout that they tell of."""
+FOLDER, ROOT, LINES = "RUNNER_REPORTS", "RUNNER_ROOT", "RUNNER_LINES"
+"""Where reports go, the checkout that they tell of, and where it is told which lines ran, if anybody asks."""
 MESSAGE_LIMIT = 300
 TESTS_LIMIT = 100_000
 
 
-class Record:
+class ReportFile:
     """Written line by line: of a runner that was killed there is the beginning, and no end."""
 
     def __init__(self, runner: str, words: list[str], folder: str) -> None:
@@ -41,7 +41,7 @@ class Record:
 
 def environment_of_tests() -> "dict[str, str]":
     """Ours without where reports go."""
-    return {name: value for name, value in os.environ.items() if name not in (FOLDER, ROOT)}
+    return {name: value for name, value in os.environ.items() if name not in (FOLDER, ROOT, LINES)}
 
 
 def next_program(name: str, ours: str) -> "str | None":

@@ -1,8 +1,5 @@
--- Everything that a line of `status` is made of. Columns are the fields of views.StoryRow.
-SELECT i.id, i.story_id, i.title, i.project, i.phase, i.state, i.claims, i.attempts, i.budget_cycles,
-       i.last_verdict, i.last_feedback, i.branch, i.base_commit, i.pr_url, i.merged_commit,
-       i.wait_kind, i.wait_key, i.not_before, i.file_scope, i.run_no, i.series_count, i.series_since, i.resume_phase,
-       i.rescues, i.ready_at, i.created_at, i.first_attempted_at, i.updated_at,
+-- Everything that a line of `status` is made of. views.StoryRow takes what it has a field for.
+SELECT i.*,
        w.milestone, w.step, w.substate, w.line, w.progress, w.since AS milestone_since,
        coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
        l.expires_at < clock_timestamp() AS lease_expired,

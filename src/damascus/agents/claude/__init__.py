@@ -1,0 +1,1 @@
+"""Claude Code as an agent: its process, its control protocol, its transcript."""

@@ -1,0 +1,1 @@
+"""Agents that are one command for one task and tell what they do as lines of JSON: codex, opencode."""

@@ -1,0 +1,44 @@
+"""The prompt that a story's next agent step would get, from durable facts: no lease, no worker, nothing written."""
+
+from damascus.domain.errors import DamascusError
+from damascus.domain.item import Item
+from damascus.domain.ports import Brief
+from damascus.domain.roles import Role
+from damascus.domain.spec import parse_spec
+from damascus.domain.verdict import Phase
+from damascus.engine.agent_step import briefs
+from damascus.engine.agent_step.workspace import StartingPoint
+from damascus.engine.lifecycle import STEPS
+from damascus.engine.run import Run
+from damascus.engine.step import StepKind
+from damascus.engine.steps.prepare import PREPARE, starting_point
+from damascus.engine.tools import Tools
+
+
+def upcoming(tools: Tools, item: Item, role: str | None = None) -> Brief:
+    """`role` None: whoever is next. A story that waits for a person is looked at as if it had been answered."""
+    run = Run(item, tools)
+    spec = parse_spec(item.spec, item.spec_path, rough=True)
+    point = _starting_point(run)
+    return briefs.brief(run, spec, role or _next_role(run), point.base, start=point.start, was=point.was)
+
+
+def _next_role(run: Run) -> str:
+    """Of the phase's agents the first that is not done; when all are, the next attempt begins with the first."""
+    item = run.item
+    phase = item.resume_phase or item.phase if item.phase == Phase.BLOCKED else item.phase
+    agents = [step for step in STEPS if step.kind is StepKind.AGENT and step.phase == phase]
+    if not agents:
+        raise DamascusError(
+            f"{item.story_id} is in phase {item.phase}: no agent is next. "
+            f"See what a role would be given: damascus prompt {item.story_id} --role {Role.CODE_IMPLEMENTER}"
+        )
+    left = [step for step in agents if run.result(step) is None]
+    return (left or agents)[0].role
+
+
+def _starting_point(run: Run) -> StartingPoint:
+    """As `prepare` recorded it, or would by the journal."""
+    ended = run.item.phase == Phase.BLOCKED  # an answer begins the next run
+    prepared = None if ended else run.result(PREPARE)
+    return prepared or starting_point(run, run.tools.forge.main_tip(), run.item.run_no + ended)

@@ -1,0 +1,1 @@
+"""What a story does in the merge queue; the rules are domain/merge_queue.py."""

@@ -1,0 +1,1 @@
+"""The forge without a server: branches in the mirror, pulls as blobs, CI on this host."""

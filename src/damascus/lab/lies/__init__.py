@@ -1,0 +1,1 @@
+"""Agents that lie, by what they lie about or in."""

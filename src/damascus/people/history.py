@@ -1,0 +1,56 @@
+"""What happened in a project or to one story: the newest events, or the numbered stream as it goes on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from damascus.app import Project
+from damascus.store import stream, views
+from damascus.store.db import Database, Row
+
+
+@dataclass(frozen=True)
+class History:
+    """Of the whole project, or of one item."""
+
+    db: Database
+    project: Project
+    item: int | None
+
+    def newest(self, limit: int) -> list[Row]:
+        """Oldest first."""
+        return views.events(self.db, self.project.row, self.item, limit)
+
+    def follow(self, after: int | None, limit: int) -> Iterator[Row]:
+        """Every event after this number as it happens; without a number, from the newest `limit` on. It never ends."""
+        project = self.project.row.id
+        for row in stream.follow(self.db, self._start(after, limit)):
+            if row["project_id"] == project and self.item in (None, row["item_id"]):
+                yield row
+
+    def gone_by_age(self, after: int | None, limit: int) -> int | None:
+        """The number up to which events went by age, where one who follows would begin before it."""
+        gone = stream.pruned(self.db)
+        return gone if self._start(after, limit) < gone else None
+
+    def _start(self, after: int | None, limit: int) -> int:
+        return stream.tail(self.db, self.project.row.id, self.item, limit) if after is None else after
+
+
+def history(db: Database, project: Project, story: str | None) -> History:
+    """With every committed event numbered."""
+    item = views.story_row(db, project.row, story).id if story else None
+    stream.publish(db)
+    return History(db, project, item)
+
+
+def published(row: Row) -> dict[str, Any]:
+    """The keys that programs read: the same for an event of the stream and for one that is past."""
+    return {
+        "seq": row["seq"],
+        "id": row["id"],
+        "at": row["created_at"],
+        "story_id": row["story_id"],
+        "kind": row["kind"],
+        "body": row["body"],
+    }

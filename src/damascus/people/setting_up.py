@@ -1,0 +1,149 @@
+"""A git repository becomes a project: what is found in it, what its damascus.toml says first, how that gets to main."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from damascus import stacks
+from damascus.app import App
+from damascus.domain.config import parse_config
+from damascus.domain.errors import DamascusError, UsageError
+from damascus.domain.scope import SETTINGS_FILE
+from damascus.git.repository import Repository
+from damascus.people import presets
+from damascus.people.acts import Committing, Done
+from damascus.people.presets import Way
+from damascus.settings_on_main import read_at, suite_on
+from damascus.stacks.suite import Suite
+from damascus.store.projects import ProjectRow
+from damascus.working_set import declare_graph
+
+MESSAGE = "damascus: settings"
+TEXT = """\
+# How stories of this repository are built and judged. Every key has a default (docs/config.md).
+# Damascus reads this file from {main}: what is not committed there does not hold.
+
+[project]
+name = {name}
+
+[test]
+# The whole test command: every story's commit passes it, beside the story's own Test Command.
+# "none": there is none, and every receipt says so.
+{command}
+
+[ci.jobs]
+# Commands that CI runs on every story's commit. Default: the test command above and the story's own.
+# lint = "make lint"
+
+[workspace]
+# A command that prepares a fresh checkout (cached by your lock files), and untracked files it needs.
+# setup = "make deps"
+# copy = [".env.test"]
+
+{agent}"""
+
+
+@dataclass(frozen=True)
+class SurveyedRepository:
+    """What the repository says of itself."""
+
+    main: str
+    stacks: tuple[str, ...]
+    suite: Suite
+    likely: str | None
+    """What would run tests of this stack, were there any."""
+
+    @property
+    def command(self) -> str | None:
+        return self.suite.command or self.likely
+
+    def told(self) -> str:
+        stack = " and ".join(self.stacks) or "no stack we know"
+        none = "no tests found; each spec names its own"
+        tests = f"tests run by: {self.suite.command}" if self.suite.command else none
+        return f"{stack}, lands on {self.main}, {tests}"
+
+
+@dataclass(frozen=True)
+class SetUp(Done):
+    """The project's row, what became of damascus.toml, and what is to be noted ("" for nothing)."""
+
+    row: ProjectRow
+    written: bool
+    on_main: bool
+    note: str
+
+
+def found_in(repository: Repository, environ: dict[str, str]) -> SurveyedRepository:
+    file = repository.top / SETTINGS_FILE
+    config = parse_config(file.read_text("utf-8", errors="replace") if file.is_file() else "", environ)
+    main = repository.main_branch(config.project.main_branch)
+    repository.refuse_unsupported(main, config.project.branch_prefix)
+    listing = repository.git.out("ls-tree", "-r", "-z", "--name-only", f"refs/heads/{main}").split("\0")
+    names = tuple(stack.name for stack in stacks.detect(listing))
+    return SurveyedRepository(main, names, suite_on(repository, main, config), stacks.default_command(listing))
+
+
+def _written(file: Path, repository: Repository, found: SurveyedRepository, way: Way | None) -> str:
+    """An existing file is the user's: it is kept as it is."""
+    if file.exists():
+        return f"kept as it is. What the preset would write there:\n{way.lines}" if way else "kept as it is"
+    name = json.dumps(repository.top.name, ensure_ascii=False)
+    command = f"command = {json.dumps(found.suite.command or 'make test', ensure_ascii=False)}"
+    command = command if found.suite.command else f"# {command}"
+    text = TEXT.format(main=found.main, name=name, command=command, agent=way.lines if way else presets.NONE)
+    parse_config(text)
+    file.write_text(text, "utf-8")
+    return "written"
+
+
+def set_up(
+    app: App, here: Path, way: Way | None = None, *, joins: Path | None = None, commit: Committing | None = None
+) -> SetUp:
+    """Registers the repository, writes damascus.toml where there is none, commits it if that is wanted; idempotent."""
+    repository = Repository.discover(here)
+    found = found_in(repository, app.environ)
+    file = repository.top / SETTINGS_FILE
+    new = not file.exists()
+    row = app.init_project(here, joins=joins)
+    said = []
+    if row.joined:
+        said.append(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
+    said.append(f"{SETTINGS_FILE}: {_written(file, repository, found, way)}")
+    on_main, told = _brought_to_main(repository, found.main, commit)
+    said.append(told)
+    if way is not None:
+        said.append(f"Before the first run: {way.then}")
+    following = "damascus add SPEC…   (docs/spec.md), and before the first story: damascus doctor --test"
+    return SetUp("\n".join(said), following, row, new, on_main, _graph_note(app, here))
+
+
+def _brought_to_main(repository: Repository, main: str, commit: Committing | None) -> tuple[bool, str]:
+    """Whether main has the file now, and what a person is told."""
+    local = (repository.top / SETTINGS_FILE).read_bytes()
+    if read_at(repository, repository.tip(main), SETTINGS_FILE) == local:
+        return True, f"{SETTINGS_FILE} is on {main}."
+    here = repository.checked_out_at(main)
+    if commit and here is not None and here.resolve() == repository.top.resolve():
+        if why := commit(repository.top, [SETTINGS_FILE], MESSAGE):
+            raise DamascusError(
+                f"git could not commit {SETTINGS_FILE}: {why} Fix that, then: {' && '.join(_commands())}. "
+                "The project is registered and the file written."
+            )
+        return True, f"{SETTINGS_FILE} is committed on {main}."
+    steps = [*([] if here is not None else [f"git switch {shlex.quote(main)}"]), *_commands()]
+    return False, f"{SETTINGS_FILE} is not on {main} yet, and only there it holds. Commit it: {' && '.join(steps)}"
+
+
+def _commands() -> list[str]:
+    return [f"git add {SETTINGS_FILE}", f"git commit -m {shlex.quote(MESSAGE)} -- {SETTINGS_FILE}"]
+
+
+def _graph_note(app: App, here: Path) -> str:
+    """What it needs can be named before that is there: then `run` refuses, and here it is only said."""
+    try:
+        declare_graph(app, [app.project(here)])
+    except UsageError as err:
+        return str(err)
+    return ""

@@ -1,1 +1,0 @@
-SELECT assert_fence(%(item)s::bigint, %(fence)s::bigint)

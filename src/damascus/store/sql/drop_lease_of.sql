@@ -1,1 +1,0 @@
-DELETE FROM leases WHERE item_id = %(id)s::bigint RETURNING worker_id

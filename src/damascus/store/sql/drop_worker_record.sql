@@ -1,1 +1,0 @@
-DELETE FROM worker_records WHERE item_id = %(item)s::bigint

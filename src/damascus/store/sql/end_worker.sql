@@ -1,1 +1,0 @@
-UPDATE workers SET ended_at = now() WHERE id = %(id)s::text

@@ -1,1 +1,0 @@
-SELECT write_events(%(project)s::bigint, %(item)s::bigint, %(events)s::jsonb)

@@ -1,1 +1,0 @@
-SELECT free_scope(%(item)s::bigint)

@@ -1,1 +1,0 @@
-INSERT INTO repo_edges (up, down) SELECT * FROM unnest(%(ups)s::bigint[], %(downs)s::bigint[]) ON CONFLICT DO NOTHING

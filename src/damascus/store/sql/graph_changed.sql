@@ -1,1 +1,0 @@
-SELECT graph_changed(%(project)s::bigint)

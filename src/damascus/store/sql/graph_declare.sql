@@ -1,1 +1,0 @@
-UPDATE repos SET name = %(name)s::text, max_workers = %(max_workers)s::int WHERE id = %(repo)s::bigint

@@ -1,1 +1,0 @@
-DELETE FROM repo_edges WHERE down = ANY (%(repos)s::bigint[])

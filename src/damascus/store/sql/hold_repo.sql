@@ -1,1 +1,0 @@
-SELECT hold_repo(%(project)s::bigint, %(repo)s::bigint, %(reason)s::text) AS hold

@@ -1,1 +1,0 @@
-SELECT publish_events(%(most)s::int) AS numbered

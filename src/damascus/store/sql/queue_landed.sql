@@ -1,1 +1,0 @@
-SELECT leave_queue(%(item)s::bigint, true)

@@ -1,1 +1,0 @@
-SELECT queue_mark(%(item)s::bigint, %(commit)s::text, %(state)s::text)

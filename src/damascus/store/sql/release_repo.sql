@@ -1,1 +1,0 @@
-SELECT release_repo(%(project)s::bigint, %(repo)s::bigint) AS ended

@@ -1,1 +1,0 @@
-SELECT model, tokens, microdollars FROM spending WHERE project_id = %(project)s::bigint AND at >= %(since)s::timestamptz

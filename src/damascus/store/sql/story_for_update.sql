@@ -1,1 +1,0 @@
-SELECT * FROM work_items WHERE project_id = %(project)s::bigint AND lower(story_id) = lower(%(story)s::text) FOR NO KEY UPDATE

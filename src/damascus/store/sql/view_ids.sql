@@ -1,1 +1,0 @@
-SELECT id FROM work_items WHERE project_id = %(project)s::bigint ORDER BY id

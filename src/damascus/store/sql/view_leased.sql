@@ -1,1 +1,0 @@
-SELECT item_id FROM leases WHERE item_id = %(item)s::bigint

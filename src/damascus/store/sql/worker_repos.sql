@@ -1,1 +1,0 @@
-UPDATE workers SET repos = %(repos)s::bigint[] WHERE id = %(id)s::text

@@ -1,0 +1,37 @@
+"""One story in words, as `show` tells it: its facts, its last verdict, its questions."""
+
+from damascus.domain.ids import short
+from damascus.store.db import Row
+from damascus.store.views import StoryRow
+from damascus.telling import asked
+from damascus.telling.now import now, tries
+from damascus.telling.phrases import between, in_parts, plural, pull
+
+
+def facts(row: StoryRow, whole: Row) -> list[tuple[str, str]]:
+    """A name and what is told of it, each."""
+    return [
+        ("phase", f"{row.phase} ({row.status}): {now(row)}"),
+        ("try", f"{tries(row)}, {plural(row.claims, 'claim')}, run {row.run_no}"),
+        ("scope", ", ".join(row.file_scope) or "not yet known"),
+        ("spec", f"{whole['spec_path']} ({whole['spec_hash'][:12]})"),
+        ("branch", f"{row.branch}, base {short(row.base_commit)}, candidate {short(whole['candidate'])}"),
+        ("pull", f"{pull(row.pr_url)} ({row.pr_url})" if row.pr_url else "none yet"),
+        ("added", f"{between(row.created_at, row.read_at)} ago"),
+    ]
+
+
+def feedback(row: StoryRow) -> list[str]:
+    """The last verdict, and what it names."""
+    found = row.last_feedback or {}
+    said = [f"last verdict: {row.last_verdict}. {found.get('message') or ''}"] if row.last_verdict else []
+    for key in ("failing_tests", "requirements", "files_changed", "out_of_scope", "touches_stories"):
+        if found.get(key):
+            said.append(f"{key.replace('_', ' ')}: {', '.join(found[key])}")
+    return said
+
+
+def question(issue: Row) -> str:
+    way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
+    answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {way}"
+    return f"question {issue['id']}: {in_parts(issue['question'])[0]} ({answer})"

@@ -1,0 +1,114 @@
+"""The documents' tables that list words of the code, made from the code.
+
+A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. `python -m tests.rules.tables` writes them
+all anew; tests/rules/test_tables.py fails where one differs.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from damascus.domain.ci_failure import CiClass, Why
+from damascus.domain.described import Described
+from damascus.domain.events import EventKind
+from damascus.domain.failures import FailureClass, FailureKind
+from damascus.domain.graph import MainState
+from damascus.domain.merge_queue import EntryState
+from damascus.domain.ports import CiState, GateLane, GateName
+from damascus.domain.recovery import OptionId, QuestionAbout, QuestionKind
+from damascus.domain.roles import Role, Tier, Writable
+from damascus.domain.signs import EndedBy, Sign
+from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
+from damascus.domain.waits import ItemState, WaitKind
+from damascus.engine.lifecycle import SOMETIMES, STEPS
+from damascus.engine.services import ServiceName
+from damascus.engine.step import Step
+
+ROOT = Path(__file__).parents[2]
+MARKED = re.compile(r"<!-- table: (?P<name>[a-z_]+) -->\n(?P<table>.*?)<!-- end of table -->", re.DOTALL)
+Row = Sequence[str]
+
+
+def table(head: Row, rows: Iterable[Row]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("|---" * len(head) + "|\n" if row[0] == "---" else f"| {' | '.join(row)} |\n" for row in lines)
+
+
+def described(head: Row, words: type[Described]) -> str:
+    return table(head, ([f"`{word}`", word.means] for word in words if word))
+
+
+def steps(rows: Iterable[Step[Any]]) -> str:
+    told = ([", ".join(row.phases), f"`{row.name}`", row.kind, row.does] for row in rows)
+    return table(["phase", "step", "kind", "what it does"], told)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "phases": lambda: described(["phase", "what happens there"], Phase),
+    "task_status": lambda: described(["word", "means"], TaskStatus),
+    "item_states": lambda: described(["state", "means"], ItemState),
+    "steps": lambda: steps(STEPS),
+    "steps_sometimes": lambda: steps(SOMETIMES),
+    "waits": lambda: table(
+        ["kind", "waits for", "woken by"], ([f"`{kind}`", kind.means, kind.woken_by] for kind in WaitKind)
+    ),
+    "milestones": lambda: described(["milestone", "means"], Milestone),
+    "substates": lambda: described(["sub-state", "means"], Substate),
+    "events": lambda: table(
+        ["event", "tells", "facts"],
+        ([f"`{kind}`", kind.means, ", ".join(f"`{name}`" for name in kind.fields)] for kind in EventKind),
+    ),
+    "gate_lanes": lambda: described(["lane", "asked"], GateLane),
+    "gates": lambda: table(
+        ["gate", "lane", "passes when"], ([f"`{gate}`", gate.lane, gate.means] for gate in GateName)
+    ),
+    "verdicts": lambda: table(
+        ["verdict", "what it means", "what happens"], ([f"`{one}`", one.means, one.then] for one in Verdict)
+    ),
+    "failure_classes": lambda: described(["class", "means"], FailureClass),
+    "failures": lambda: table(
+        ["trouble", "class", "how it is seen", "what happens"],
+        ([kind, kind.severity, kind.means, kind.action] for kind in FailureKind),
+    ),
+    "services": lambda: described(["service", "does"], ServiceName),
+    "ci_classes": lambda: described(["class", "means"], CiClass),
+    "ci_states": lambda: described(["state", "means"], CiState),
+    "ci_again": lambda: described(["why", "means"], Why),
+    "roles": lambda: table(
+        ["role", "writes", "model", "does"],
+        ([f"`{role}`", role.writes, role.tier, role.means] for role in Role),
+    ),
+    "writable": lambda: described(["word", "means"], Writable),
+    "tiers": lambda: described(["word", "means"], Tier),
+    "signs": lambda: described(["sign", "seen when"], Sign),
+    "ended_by": lambda: described(["word", "why"], EndedBy),
+    "entry_states": lambda: described(["state", "means"], EntryState),
+    "main_states": lambda: described(["state", "means"], MainState),
+    "question_kinds": lambda: described(["kind", "means"], QuestionKind),
+    "question_about": lambda: described(["about", "means"], QuestionAbout),
+    "options": lambda: table(["id", "what it does"], ([f"`{one}`", one.means] for one in OptionId if one)),
+}
+
+
+def remade(text: str) -> str:
+    """The document with each of its tables as the code has it."""
+    return MARKED.sub(
+        lambda found: f"<!-- table: {found['name']} -->\n{TABLES[found['name']]()}<!-- end of table -->", text
+    )
+
+
+def documents() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def main() -> None:
+    for path in documents():
+        text = path.read_text()
+        if (new := remade(text)) != text:
+            path.write_text(new)
+            print(f"written: {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
