@@ -64,7 +64,8 @@ class Canary(Gate):
             return GateResult(gate=self.name, evidence=[evidence(self.name, green)], notes=[DOCUMENTS])
         own = own_files(candidate)
         files = own or any_files(candidate, green)
-        looks = (self._among_them, self._in_them, self._expecting_otherwise, self._in_the_suite)
+        # What a run says of other values counts only once its runner is known to show what fails.
+        looks = (self._among_them, self._in_them, self._in_the_suite, self._expecting_otherwise)
         for look in looks if own else (self._among_them, self._in_the_suite):
             if candidate.given_up() or result.findings:
                 break
