@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the types of what is loaded later: importing them here woul
     from damascus.stacks.mutants import Mutants
     from damascus.stacks.mutants.lines import LineMutant, MutationTool
     from damascus.stacks.own_code import OwnCode
+    from damascus.stacks.python.other_setting import OtherSetting
     from damascus.stacks.python.probe.reading import PythonProbe
     from damascus.stacks.reference import Reference
     from damascus.stacks.written import WrittenFile
@@ -264,6 +265,8 @@ class Stack:
     """Operators of ours, where the tool is not there or makes none."""
     probe: "Callable[[], type[PythonProbe]] | None" = None
     """Tells which tests run which functions."""
+    other_setting: "Callable[[], type[OtherSetting]] | None" = None
+    """Calls tests under their runner and without it."""
     coverage: "Callable[[], LineCoverage] | None" = None
     """Tells the statements of a source and which of them the tests run. None: listed as not measured."""
     awareness: "Callable[[], Callable[[bytes, str], list[Reference]]] | None" = None

@@ -113,6 +113,7 @@ STACK = Stack(
     mutation_tool=Later(f"{ROOM}.mutmut:MUTMUT"),
     line_mutants=Later(f"{ROOM}.line_mutants:line_mutants"),
     probe=Later(f"{ROOM}.probe.reading:PythonProbe"),
+    other_setting=Later(f"{ROOM}.other_setting:OtherSetting"),
     coverage=Later(f"{ROOM}.statements:COVERAGE"),
     awareness=Later(f"{ROOM}.awareness:references"),
     own_code=Later(f"{ROOM}.own_code:OWN_CODE"),
