@@ -18,6 +18,7 @@ from damascus.gateway.bridge import GatewayBridge
 from damascus.system.sandbox import Level, seats_at
 from tests.contracts.agent_contract import a_brief
 from tests.model_server import Block, ModelServer, call
+from tests.waiting import LONG
 
 INSTALL = "make components, then PATH=.components/bin:$PATH"
 
@@ -104,7 +105,7 @@ class Bench:
         runs = self.folder / "runs"
         given: dict[str, object] = {
             "prompt": "Do it.", "brief_file": runs / "brief.json", "report_file": runs / "report.json",
-            "transcript": runs / "transcript.txt", "timeout": 30.0, "stopping": self.stop.is_set,
+            "transcript": runs / "transcript.txt", "timeout": 2 * LONG, "stopping": self.stop.is_set,
             "started": lambda _: None, "writes": writes or Allowing(), "overseer": self.overseer, **more,
         }  # fmt: skip
         return self.agent(server.url).run(a_brief(), self.workspace, Watch(**given))  # type: ignore[arg-type]

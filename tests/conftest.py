@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+import damascus.toolset
 from damascus.store.db import Database
 from tests import databases, matrices
+from tests.lasting_scanners import OneOfEach
 from tests.real_forge import gitea_alone, older_gitea, radicle, real_gitea  # noqa: F401  fixtures for every test
 
 pytest_addoption = matrices.pytest_addoption
@@ -36,6 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if owned := config.stash.get(OWNED, None):
         owned.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lasting_scanners() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(damascus.toolset, "Scanner", OneOfEach())
+        yield
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+LONG = 60.0
+"""Seconds: more than what ends at once takes on a busy machine, far less than what it would else wait for (300)."""
 
 
 def eventually(predicate: Callable[[], T], timeout: float = 10.0, what: str = "the condition") -> T:

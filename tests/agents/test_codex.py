@@ -15,7 +15,7 @@ from tests.claude_code import Recorder, variable
 from tests.headless_agents import CODEX, Bench, a_listener, knock, nobody_came
 from tests.levels import need
 from tests.model_server import INPUT_TOKENS, OUTPUT_TOKENS, Fault, ModelServer, rate_limited, say
-from tests.waiting import eventually
+from tests.waiting import LONG, eventually
 
 SHELL, WRITE = CODEX.shell, CODEX.write
 
@@ -129,7 +129,7 @@ def test_a_running_command_is_stopped_and_leaves_nothing(bench: Bench, level: Le
     with ModelServer([[SHELL("(setsid sleep 300 &); touch begun; sleep 300; echo late > late.txt")]]) as server:
         run = bench.run(server)
     assert (run.stopped, run.exit_code, run.timed_out, run.ended) == (True, None, False, "")
-    assert run.seconds < 9 and bench.files == ["begun"]
+    assert run.seconds < LONG and bench.files == ["begun"]
     assert running_in(bench.workspace) == []
 
 

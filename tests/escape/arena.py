@@ -126,8 +126,13 @@ class Arena:
         )  # fmt: skip
         assert process.stdout
         self.word_at, self.held = process.stdout.readline().split()
+        self._priority = os.getpriority(os.PRIO_PROCESS, process.pid)
         self._ends += [process.kill, process.wait]
         return process
+
+    def slowed(self) -> bool:
+        """Since its start: whoever runs the suite may have made all of it slower."""
+        return os.getpriority(os.PRIO_PROCESS, self.victim.pid) != self._priority
 
     def asked(self) -> tuple[int, str]:
         """Signals that reached the victim, and the word in its memory."""

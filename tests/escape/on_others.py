@@ -118,7 +118,7 @@ with open("/proc/" + os.environ["VICTIM"] + "/mem", "r+b", buffering=0) as memor
     Attempt(
         "makes a process outside slower",
         'import os; os.setpriority(os.PRIO_PROCESS, int(os.environ["VICTIM"]), 19)',
-        lambda arena: os.getpriority(os.PRIO_PROCESS, arena.victim.pid) == 19,
+        Arena.slowed,
         language="python",
     ),
     Attempt(
@@ -133,7 +133,7 @@ with open("/proc/" + os.environ["VICTIM"] + "/mem", "r+b", buffering=0) as memor
     Attempt(
         "makes every process of the user slower",
         'import os; os.environ["VICTIM"]; os.setpriority(os.PRIO_USER, 0, 18)',
-        lambda arena: os.getpriority(os.PRIO_PROCESS, arena.victim.pid) == 18,
+        Arena.slowed,
         language="python",
         control="nobody",
     ),

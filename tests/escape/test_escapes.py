@@ -76,6 +76,8 @@ def test_landlock_stops_what_the_page_says(row: Row | None, attempt: Attempt, ar
 def can_be_shown(attempt: Attempt) -> bool:
     if ("keyring" in attempt.does and keyctl(0, -3, 0) <= 0) or (attempt.does == on_sockets.HYPERVISOR and not vsock()):
         return False
+    if attempt.escaped is Arena.slowed and os.getpriority(os.PRIO_PROCESS, 0) >= 19:
+        return False
     if attempt.control in ("attributes", "processors"):
         return has_attributes() if attempt.control == "attributes" else len(os.sched_getaffinity(0)) > 1
     return attempt.control == "anybody" or (attempt.control == "root" and os.geteuid() == 0)

@@ -36,7 +36,7 @@ from tests.scenarios.stories import (
 )  # fmt: skip
 from tests.yard import Yard, story
 
-SOON_IDLE = "[time]\nidle_seconds = 6.0\n"
+SOON_IDLE = "[time]\nidle_seconds = 10.0\n"
 """Longer than Claude Code needs to start on a busy machine."""
 RETRY = "the words of the person"
 

@@ -17,7 +17,7 @@ from damascus.system import process, procfs
 from damascus.system.hostid import boot_id
 from damascus.system.process import Identity, end_leftovers
 from tests.system.steps import ENV, OF_LIBC, SRC, Steps, alive, gone
-from tests.waiting import eventually
+from tests.waiting import LONG, eventually
 
 # ── nothing is left behind ────────────────────────────────────────────────────────────────────────────
 
@@ -38,7 +38,7 @@ def test_what_is_left_behind_ends_with_the_step(steps: Steps, daemon: str) -> No
     done = steps(f"{daemon}\nuntil test -s pid; do sleep 0.01; done; echo done")
     assert (done.exit_code, done.tail) == (0, "done\n")
     assert gone(steps.wait_for("pid"))
-    assert done.seconds < 4
+    assert done.seconds < LONG
 
 
 def test_what_is_left_behind_at_a_timeout_ends_too(steps: Steps) -> None:

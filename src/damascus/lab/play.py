@@ -81,7 +81,7 @@ class Scene:
 
     def play(self, tale: Tale, agent: str = "") -> None:
         """`agent` is the words of a command that plays the agent instead of the tale's own script."""
-        self.yard.work(agent or self.agent(tale.script, tale.command), boundary=self.meanwhile(tale))
+        self.yard.work(agent or self.agent(tale.script, tale.command), slots=1, boundary=self.meanwhile(tale))
 
     def meanwhile(self, tale: Tale) -> Callable[[str, str], None]:
         """The person's side of the story, once: after the agent's work, before it meets main."""
