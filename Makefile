@@ -24,7 +24,7 @@ CLAUDE := claude-agent-sdk==0.2.182
 LITELLM := litellm[proxy]==1.106.2
 CODEX := @openai/codex@0.166.0
 OPENCODE := opencode-ai@1.18.33
-NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 @vitest/coverage-v8@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7
+NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 @vitest/coverage-v8@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7 typescript@5.9.3 eslint@9.39.5
 
 $(COMPONENTS)/ready: Makefile
 	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
@@ -45,7 +45,7 @@ $(COMPONENTS)/node-runners/ready: Makefile
 	@npm install --silent --no-audit --no-fund --prefix $(COMPONENTS)/node-runners $(NODE_RUNNERS)
 	@touch $@
 
-components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha, Zod
+components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha, Zod, TypeScript, ESLint
 
 # Into the same folder; only the tests need it, a user's own is found on the PATH.
 $(COMPONENTS)/bin/oasdiff: Makefile

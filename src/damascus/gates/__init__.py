@@ -45,7 +45,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Requirements(runner),
         SuiteGate(runner, mirror),
         OldTests(runner, mirror),
-        Commands(runner),
+        Commands(runner, mirror),
         Contracts(runner),
         Acceptance(runner),
         Canary(runner, mirror),

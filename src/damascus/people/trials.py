@@ -41,10 +41,7 @@ def trials(project: Project) -> list[Trial]:
     config, suite = project.config, project.settings.suite
     told = "What is red there is charged to no story, and proves nothing of any: every receipt lists it."
     found = [Trial("tests", suite, told)] if suite else []
-    found += [
-        Trial(f"gate {name}", text, "No story can pass before this does.")
-        for name, text in config.gates.commands.items()
-    ]
+    found += [Trial(f"gate {name}", text, told) for name, text, _ in project.settings.commands]
     if config.forge.kind == "local":
         jobs = config.ci.jobs.items()
         found += [Trial(f"ci {name}", text, "No story can pass before this does.") for name, text in jobs]

@@ -140,6 +140,42 @@ class Recipe:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+# ── its checks ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class BaseFiles:
+    """What a commit says of its checks. `prepared` is what its settings say of tests and set-up: where programs lie."""
+
+    listing: Collection[str]
+    read: "Callable[[str], bytes | None]"
+    prepared: str = ""
+
+    def text(self, name: str) -> str:
+        """Nothing where there is no such file."""
+        return (self.read(name) or b"").decode("utf-8", errors="replace") if name in self.listing else ""
+
+
+@dataclass(frozen=True)
+class FoundCommand:
+    """A command that a commit's own files configure. `kind` is lint, types, build, or the name that the project gave
+    it; `tool` tells two of one kind apart."""
+
+    kind: str
+    tool: str
+    command: str
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """Files that say what lint, types and build look at and object to, in any folder."""
+
+    own: re.Pattern[str] | None = None
+    """They say nothing else: a scope that names one by its path means that."""
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """They say other things too: by the file's name the keys of checks in it. No keys: the whole file."""
+
+
 # ── its runners ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -243,6 +279,11 @@ class Stack:
     toolchain: Toolchain = field(default_factory=Toolchain)
     install: "tuple[tuple[str, Callable[[Collection[str]], str]], ...]" = ()
     """What is printed where a package is missing, and a set-up command that would bring it, by the tree's files."""
+    commands: "Callable[[], Callable[[BaseFiles], list[FoundCommand]]] | None" = None
+    """Lint, types and build, as the tree's files configure them. None: none is found."""
+    unfolds: "Callable[[], Callable[[str, BaseFiles], list[str]]] | None" = None
+    """What a command runs in turn, as text: a script of package.json."""
+    check_settings: CheckSettings = field(default_factory=CheckSettings)
     compiler: Recipe | None = None
     parsed_here: bool = False
     """Is it compiled in the scanner's process? That runs nothing of it."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from damascus.stacks.go.habits import HABITS
 from damascus.stacks.stack import (
+    CheckSettings,
     CompiledLibrary,
     Fetched,
     Footprint,
@@ -57,6 +58,8 @@ STACK = Stack(
             lambda listing: "go mod download",
         ),
     ),
+    commands=Later(f"{ROOM}.commands:commands"),
+    check_settings=CheckSettings(own=paths(r"\.golangci\.[^/]*")),
     compiler=BUILD,
     runners=(
         Runner(

@@ -6,7 +6,18 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from damascus.stacks.node.habits import HABITS
-from damascus.stacks.stack import Footprint, Later, Recipe, Reporting, Runner, Stack, Toolchain, paths, word
+from damascus.stacks.stack import (
+    CheckSettings,
+    Footprint,
+    Later,
+    Recipe,
+    Reporting,
+    Runner,
+    Stack,
+    Toolchain,
+    paths,
+    word,
+)
 
 HERE = Path(__file__).parent
 ROOM = "damascus.stacks.node"
@@ -69,6 +80,34 @@ TSC = Recipe(
     local="node_modules/.bin/tsc",
 )
 
+STRICTNESS = (
+    "strict", "noImplicitAny", "strictNullChecks", "strictFunctionTypes", "strictBindCallApply",
+    "strictPropertyInitialization", "strictBuiltinIteratorReturn", "noImplicitThis", "useUnknownInCatchVariables",
+    "alwaysStrict", "noUnusedLocals", "noUnusedParameters", "exactOptionalPropertyTypes", "noImplicitReturns",
+    "noFallthroughCasesInSwitch", "noUncheckedIndexedAccess", "noImplicitOverride", "noUncheckedSideEffectImports",
+    "noPropertyAccessFromIndexSignature", "allowUnusedLabels", "allowUnreachableCode", "checkJs", "noEmitOnError",
+    "skipLibCheck", "skipDefaultLibCheck", "noCheck",
+)  # fmt: skip
+"""Of tsconfig.json: its other options say what is compiled to what, and change with the code."""
+
+CHECK_SETTINGS = CheckSettings(
+    own=paths(
+        r"(?:eslint|prettier|stylelint|oxlint|commitlint)\.config\.[^/]*",
+        r"\.(?:eslint|prettier|stylelint|oxlint)(?:rc[^/]*|ignore)",
+        r"biome\.jsonc?",
+        r"tslint\.json",
+        r"\.npmrc",
+    ),
+    parts={
+        "package.json": ("scripts", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "standard", "xo"),
+        **dict.fromkeys(
+            ("tsconfig*.json", "jsconfig.json"),
+            (*(f"compilerOptions.{option}" for option in STRICTNESS), "include", "exclude", "files", "extends"),
+        ),
+        ".gitignore": (),  # prettier looks at nothing that it names
+    },
+)
+
 RUNNERS = (
     Runner(
         "node",
@@ -113,6 +152,9 @@ STACK = Stack(
     footprint=FOOTPRINT,
     toolchain=TOOLCHAIN,
     install=((r"Cannot find (module|package) |ERR_MODULE_NOT_FOUND", _set_up),),
+    commands=Later(f"{ROOM}.commands:commands"),
+    unfolds=Later(f"{ROOM}.commands:unfolds"),
+    check_settings=CHECK_SETTINGS,
     compiler=TSC,
     runners=RUNNERS,
     named=re.compile(word(r"node(?:[ \t]+[^\s;&|]+){0,20}?[ \t]+--test") + "|" + word("(?:vitest|jest|mocha)")),

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from damascus.stacks.python.habits import HABITS
-from damascus.stacks.stack import Footprint, Later, Reporting, Runner, Stack, Toolchain, paths, word
+from damascus.stacks.stack import CheckSettings, Footprint, Later, Reporting, Runner, Stack, Toolchain, paths, word
 
 HERE = Path(__file__).parent
 ROOM = "damascus.stacks.python"
@@ -61,6 +61,23 @@ def _set_up(listing: Collection[str]) -> str:
     return f"python3 -m venv .venv && .venv/bin/pip install {'-e . pytest' if packaged else '-r requirements.txt'}"
 
 
+CHECK_SETTINGS = CheckSettings(
+    own=paths(
+        r"\.?ruff\.toml",
+        r"\.?mypy\.ini",
+        r"\.flake8",
+        r"pyrightconfig\.json",
+        r"\.?pylintrc(?:\.toml)?",
+        r"\.ignore",  # ruff looks at nothing that it names
+    ),
+    parts={
+        "pyproject.toml": ("tool.ruff", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.pylint", "tool.flake8",
+                           "tool.black", "tool.isort", "tool.ty", "tool.pyrefly"),
+        "setup.cfg": ("mypy*", "flake8*", "pylint*", "isort*"),
+        "tox.ini": ("flake8*", "pylint*", "isort*"),
+    },
+)  # fmt: skip
+
 STACK = Stack(
     name="python",
     roots=("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "tox.ini", "pytest.ini", "Pipfile"),
@@ -99,6 +116,8 @@ STACK = Stack(
             _set_up,
         ),
     ),
+    commands=Later(f"{ROOM}.commands:commands"),
+    check_settings=CHECK_SETTINGS,
     parsed_here=True,
     runners=(UNITTEST, PYTEST),
     counts=re.compile(word(r"(?:py\.test|pytest)") + r"|-m\s+unittest\b"),
