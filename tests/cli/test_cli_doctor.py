@@ -58,7 +58,7 @@ def test_a_gate_that_is_red_on_main_fails_with_its_first_error(yard: Yard, cli: 
     yard.commit({"damascus.toml": CONFIG + gates}, "settings")
     code, found = checks(cli, "--test")
     assert code == 1 and found["gate lint"][0] == "fail" and found["gate types"][0] == "ok"
-    assert "lint.py:3: error: tabs" in found["gate lint"][1] and "No story can pass" in found["gate lint"][1]
+    assert "lint.py:3: error: tabs" in found["gate lint"][1] and "charged to no story" in found["gate lint"][1]
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def lying(judging: Judging) -> Candidate:
         "tests/test_old.py": None,
         "api/shop.json": written(lambda api: api.pop("info")),
     }
-    config = f'[gates.commands]\nlint = "grep -q add src.py"\n{CONTRACTS}'
+    config = f'[gates.commands]\nlint = "test ! -e src.py || grep -q add src.py"\n{CONTRACTS}'
     return _with_red(judging, judging.candidate(files, config=config, **_spec()))
 
 

@@ -31,8 +31,7 @@ def test_a_linter_that_main_configures_sends_back_and_stands_on_the_receipt(tmp_
         "command_failed"
     ]
     told = receipt(yard.db, yard.row, "S-1")
-    lint = json.dumps(told)
-    assert "ruff check ." in lint and "found from main's files" in lint
+    assert "ruff check ." in str(told) and "found from main's files" in str(told)
     assert not any(name.startswith("lint") for name in told["unverified"])
 
 

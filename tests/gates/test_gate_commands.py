@@ -8,7 +8,7 @@ import pytest
 from damascus.domain.ports import Candidate, GateResult
 from damascus.gates.commands import Commands
 from damascus.gates.weakened_tests import WeakenedTests
-from tests.gates.judging import CODE, PYTEST, PYTHON, Content, Judging, verdicts
+from tests.gates.judging import CODE, PYTHON, Content, Judging, verdicts
 from tests.toolchains import need_program
 
 pytestmark = pytest.mark.req("A6")
@@ -37,14 +37,6 @@ def package(**parts: object) -> dict[str, str]:
 def node(folder: Path, **more: str) -> Judging:
     need_program("npm")
     return Judging.of(folder, {**package(), "tools/lint.js": LINTER, **more})
-
-
-def python(folder: Path, files: dict[str, str]) -> Judging:
-    return Judging.of(folder, files)
-
-
-BESIDE = f"[test]\ncommand = {json.dumps(PYTEST)}\n"
-"""Linters are found where the tests' own program is."""
 
 
 # ── what a person wrote down ──────────────────────────────────────────────────────────────────────────
@@ -112,6 +104,12 @@ def test_a_found_command_judges_and_says_where_it_is_from(tmp_path: Path) -> Non
     assert "found from main's files" in good.evidence[0].summary
     (finding,) = judge(judging, judging.candidate(BAD)).findings
     assert finding.gate == "lint" and "eval is evil" in finding.output and "npm run lint" in finding.message
+
+
+def test_a_command_runs_once_for_a_tree(tmp_path: Path) -> None:
+    judging = node(tmp_path)
+    made = judging.candidate(GOOD)
+    assert judge(judging, made) == judge(judging, made) and len(judging.checkouts) == 1
 
 
 def test_a_found_command_that_is_red_on_main_too_is_listed(tmp_path: Path) -> None:

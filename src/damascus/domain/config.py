@@ -82,7 +82,8 @@ class Gates(Section):
 
     commands: dict[str, str] = Field(
         default_factory=dict,
-        description="More commands that must exit 0 on the candidate: lint, types, build …",
+        description="Commands that must exit 0 on the candidate: lint, types, build …; those that are not named are "
+        "found from main's files, `none`: there is none, and every receipt says so",
     )
     canary: bool = Field(True, description="Put a failing test of ours among the story's: it must be seen to fail")
     mutation: str = Field(

@@ -97,7 +97,7 @@ class FailureKind(Described):
     SECRET_FOUND = Verdict.SECRET_FOUND, "gate secrets, before anything is pushed", FailureClass.RECOVERABLE, REWORK
     TESTS_WEAKENED = Verdict.TESTS_WEAKENED, "gates weakened_tests and old_tests", FailureClass.RECOVERABLE, REWORK
     REQUIREMENT_UNTESTED = Verdict.REQUIREMENT_UNTESTED, "gate requirements", FailureClass.RECOVERABLE, REWORK
-    COMMAND_FAILED = Verdict.COMMAND_FAILED, "a command of [gates.commands]", FailureClass.RECOVERABLE, REWORK
+    COMMAND_FAILED = Verdict.COMMAND_FAILED, "a gate command (lint, types, build …)", FailureClass.RECOVERABLE, REWORK
     CONTRACT_BROKEN = (
         Verdict.CONTRACT_BROKEN,
         "gate contracts, against the base commit",

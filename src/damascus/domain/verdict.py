@@ -61,7 +61,7 @@ class Verdict(Described):
         "no test that was red and is green names a requirement",
         "next attempt, ids named",
     )
-    COMMAND_FAILED = "command_failed", "a command of `[gates.commands]` failed", "next attempt"
+    COMMAND_FAILED = "command_failed", "a gate command (lint, types, build …) failed", "next attempt"
     CONTRACT_BROKEN = (
         "contract_broken",
         "a contract of `[contracts]` is not valid, breaks who relies on it, is not kept, or nothing of it could be "

@@ -41,7 +41,7 @@ class GateCommands:
 def commands_of(config: Config, listing: Collection[str], read: Read) -> GateCommands:
     """Of a commit with these files, by the settings that hold there."""
     base = BaseFiles(listing, read, f"{config.test.command}\n{config.workspace.setup}")
-    named = {name: command.strip() for name, command in config.gates.commands.items()}
+    named = {name: text.strip() for name, text in config.gates.commands.items() if text.strip()}
     none = tuple(name for name, command in named.items() if command.lower() == NO_COMMAND)
     own = [GateCommand(name, command, False, _runs(name, command, base)) for name, command in named.items()]
     return GateCommands((*(each for each in own if each.name not in none), *_found(base, named)), none)

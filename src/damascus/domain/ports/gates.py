@@ -45,7 +45,7 @@ class GateName(Described):
     REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
     SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
     OLD_TESTS = "old_tests", "main's own tests are green on the story's code", GateLane.AFTER
-    COMMANDS = "commands", "the commands of `[gates.commands]` exit 0", GateLane.AFTER
+    COMMANDS = "commands", "lint, types, build and what else `[gates.commands]` names exit 0", GateLane.AFTER
     CONTRACTS = "contracts", "contracts of `[contracts]` are valid, kept, and break nobody", GateLane.AFTER
     ACCEPTANCE = "acceptance", "the held-out tests are green", GateLane.AFTER
     CANARY = "canary", "failing tests of ours, laid among the story's, are seen to fail", GateLane.BESIDE

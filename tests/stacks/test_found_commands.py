@@ -138,6 +138,13 @@ def test_a_person_names_a_command_or_says_that_there_is_none() -> None:
     assert told.left_out() == ["types: damascus.toml says that there is none"]
 
 
+def test_an_empty_line_names_nothing() -> None:
+    """It would exit 0 by doing nothing."""
+    assert found({"ruff.toml": "", "a.py": ""}, "[gates.commands]\nlint = ' '\nbuild = ''\n") == {
+        "lint": "ruff check ."
+    }
+
+
 def test_what_a_script_runs_is_known() -> None:
     files = {
         "package.json": json.dumps(
