@@ -22,8 +22,7 @@ pathlib.Path(f"tests/test_{name}.py").write_text(
 """
 TURNS = """
 colour = "orange" if "orange" in json.dumps(brief) else COLOUR
-page = pathlib.Path("site/index.html")
-page.write_text(page.read_text() + f"<body style='background: {colour}'>")
+pathlib.Path("site/index.html").write_text(f"<!doctype html><body style='background: {colour}'><h1>Shop</h1>")
 """
 
 

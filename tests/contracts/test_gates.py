@@ -5,11 +5,13 @@ from collections.abc import Iterator
 import pytest
 
 from damascus.domain.ports import GateLane, GateName
+from damascus.evidence.runner import CleanRunner
 from damascus.gates import GateSet, gates
 from damascus.scanning.scanner import Scanner
+from damascus.system.ports import PortBlocks
 from tests.browser import RememberedPictures, need_browser
 from tests.contracts.gate_contract import Candidates, GateContract, hollow, honest, lying
-from tests.gates.judging import Judging
+from tests.gates.judging import Judging, quick
 
 NAMES = list(GateName)
 ORDER = {
@@ -21,7 +23,11 @@ ORDER = {
 
 @pytest.fixture(scope="module")
 def judging(tmp_path_factory: pytest.TempPathFactory) -> Judging:
-    return Judging.of(tmp_path_factory.mktemp("gates"))
+    """With ports, as a worker has them: some gates start a server."""
+    folder = tmp_path_factory.mktemp("gates")
+    made = Judging.of(folder)
+    made.runner = CleanRunner(made.mirror, folder / "c", quick, ports=PortBlocks(folder / "ports"))
+    return made
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ from damascus.gates.requirements import Requirements
 from damascus.gates.tests import Tests
 from damascus.git.mirror import Mirror
 from damascus.git.trees import TreeEntry
-from damascus.system.ports import PortBlocks
 from tests.user_repository import UserRepository
 
 PYTHON = shlex.quote(sys.executable)
@@ -60,7 +59,7 @@ class Judging:
             made.append(checkout)
             return quick(checkout)
 
-        runner = CleanRunner(mirror, folder / "c", prepare, ports=PortBlocks(folder / "ports"))
+        runner = CleanRunner(mirror, folder / "c", prepare)
         return cls(mirror, repository.at("HEAD"), runner, folder / "logs", checkouts=made)
 
     def commit(self, files: Mapping[str, Content], base: Sha | None = None) -> Sha:

@@ -10,7 +10,9 @@ from PIL import Image
 from damascus.domain.errors import DamascusError
 from damascus.domain.pictures import Picture
 from damascus.domain.ports import GateResult
+from damascus.evidence.runner import CleanRunner
 from damascus.gates.visual import Visual, taking
+from damascus.system.ports import PortBlocks
 from tests.browser import RememberedPictures, need_browser
 from tests.gates.judging import PYTHON, Content, Judging, leftovers, verdicts
 
@@ -33,6 +35,7 @@ class Shop:
     def __init__(self, folder: Path, files: dict[str, str]) -> None:
         self.folder, self.pictures = folder, RememberedPictures()
         self.judging = Judging.of(folder, files)
+        self.judging.runner = CleanRunner(self.judging.mirror, folder / "c", ports=PortBlocks(folder / "ports"))
 
     def judged(self, files: dict[str, Content], pages: tuple[str, ...] = ("index.html",), **keys: Any) -> GateResult:
         settings = {"pages": list(pages), **keys}
@@ -172,7 +175,7 @@ def test_a_story_that_touches_no_page_has_nothing_to_check(
     result = shop.judged(files, **keys)
     assert result == GateResult(gate="visual", evidence=result.evidence)
     assert result.evidence[0].summary == "the story touches nothing that a page shows"
-    assert shop.judging.checkouts == []
+    assert not (tmp_path / "c").exists(), "nothing was run"
 
 
 def test_a_page_counts_though_no_path_names_it_and_without_pages_there_is_no_gate(tmp_path: Path) -> None:
