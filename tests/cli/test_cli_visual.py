@@ -11,7 +11,7 @@ from tests.browser import need_browser
 from tests.cli.conftest import Cli
 from tests.yard import CONFIG, NO_PYTEST_CACHE, Yard, python, story
 
-pytestmark = pytest.mark.req("A6", "W8")
+pytestmark = pytest.mark.req("A6.2", "W8")
 SUITE = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {python()} -m pytest -q {NO_PYTEST_CACHE} tests"
 PAGE = "<!doctype html><title>shop</title><h1>Shop</h1>"
 AGENT = """

@@ -16,7 +16,7 @@ from damascus.system.ports import PortBlocks
 from tests.browser import RememberedPictures, need_browser
 from tests.gates.judging import PYTHON, Content, Judging, leftovers, verdicts
 
-pytestmark = pytest.mark.req("A6")
+pytestmark = pytest.mark.req("A6.2")
 PAGE = """<!doctype html><meta charset=utf-8><title>shop</title><style>
 body { margin: 0; font: 16px sans-serif }
 .dot { position: absolute; left: 300px; top: 200px; width: 10px; height: 10px }

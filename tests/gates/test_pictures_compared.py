@@ -11,9 +11,9 @@ from PIL import Image
 
 from damascus.domain.config import VisualConfig
 from damascus.domain.ports import AcceptedPicture
-from damascus.gates.visual.comparing import Compared, compared
+from damascus.gates.visual.comparing import ComparedPicture, compared
 
-pytestmark = pytest.mark.req("A6")
+pytestmark = pytest.mark.req("A6.2")
 SIZE = (100, 100)
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -33,7 +33,7 @@ def accepted(data: bytes, story: str = "S-0") -> AcceptedPicture:
     return AcceptedPicture(data, story, "ann", AT, "Chrome/1")
 
 
-def look(new: bytes, *old: bytes, **keys: object) -> Compared:
+def look(new: bytes, *old: bytes, **keys: object) -> ComparedPicture:
     return compared(new, [accepted(data, f"S-{n}") for n, data in enumerate(old)], VisualConfig(**keys))  # type: ignore[arg-type]
 
 

@@ -8,7 +8,7 @@ from damascus.people import visual_tools
 from damascus.people.visual_tools import examine
 from damascus.system.sandbox import Level
 
-pytestmark = pytest.mark.req("A6")
+pytestmark = pytest.mark.req("A6.2")
 CONFIG = '[visual]\npages = ["/", "/cart"]\n'
 
 

@@ -7,10 +7,11 @@ from damascus.domain.pictures import mark_of
 from damascus.domain.ports import ShownPicture
 from damascus.store import screenshots
 from damascus.store.db import Database
+from damascus.store.retention import old_pictures, prune_pictures
 from damascus.store.screenshots import KeptPictures, accepted_in
 from tests.store.lane import Lane, item_of
 
-pytestmark = pytest.mark.req("A6")
+pytestmark = pytest.mark.req("A6.2")
 PAGE, WINDOW = "/cart", "1280x800"
 
 
@@ -89,6 +90,22 @@ def test_a_story_keeps_one_picture_that_nobody_accepted_and_an_answer_to_an_olde
         with pytest.raises(DamascusError, match="not there any more"):
             lane.db.run(lambda c: screenshots.accept(c, item_of(lane, "A").id, marks, "bob"))  # noqa: B023
     assert may_look(lane, "A") == [b"blue"], "all or none"
+
+
+def test_what_landed_stays_and_what_nobody_accepted_goes_by_age(lane: Lane) -> None:
+    accept(lane, "A", b"blue")
+    pictures(lane).show("A", shown(b"lime"))
+    accept(lane, "B", b"green")
+    pictures(lane).show("C", shown(b"red"))
+    land(lane, "A")
+    lane.execute("UPDATE work_items SET phase = 'cancelled', state = 'resting' WHERE story_id = 'B'")
+    repo = lane.project.repo_id
+    assert old_pictures(lane.db, repo, 10).count == 0
+    lane.execute("UPDATE work_items SET updated_at = updated_at - interval '11 days'")
+    lane.execute("UPDATE screenshots SET shown_at = shown_at - interval '11 days'")
+    assert (old_pictures(lane.db, repo, 10).count, old_pictures(lane.db, repo, 10).bytes) == (2, 9)
+    prune_pictures(lane.db, repo, 10)
+    assert {bytes(row["png"]) for row in lane.query("SELECT png FROM screenshots")} == {b"blue", b"red"}
 
 
 def test_who_accepted_first_stays_who_accepted(lane: Lane) -> None:

@@ -21,7 +21,7 @@ def compare_pictures(
     """How many of how many pixels differ, and a picture of where. `old` None: there is nothing to compare with."""
     try:
         after, before = _opened(new), _opened(old) if old is not None else None
-    except _Unreadable as err:
+    except NoPicture as err:
         return {"problem": str(err)}
     found: dict[str, Any] = {"blank": _blank(after), "width": after.width, "height": after.height}
     if before is None:
@@ -32,18 +32,18 @@ def compare_pictures(
     return found | ({"difference": _drawn(after, differing)} if count and draw else {})
 
 
-class _Unreadable(Exception):
-    pass
+class NoPicture(Exception):
+    """Why, as the end of a sentence."""
 
 
 def _opened(packed: str) -> Image.Image:
     try:
         image = Image.open(io.BytesIO(base64.b64decode(packed)), formats=["PNG"])
         if image.width * image.height > MOST_PIXELS:
-            raise _Unreadable(f"it has {image.width}x{image.height} pixels, more than a picture may")
+            raise NoPicture(f"it has {image.width}x{image.height} pixels, more than a picture may")
         return image.convert("RGB")
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, SyntaxError) as err:
-        raise _Unreadable("it is no picture that can be read") from err
+        raise NoPicture("it is no picture that can be read") from err
 
 
 def _blank(image: Image.Image) -> bool:

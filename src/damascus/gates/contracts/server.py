@@ -14,7 +14,7 @@ from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, GateName,
 from damascus.gates.contracts.look import Look
 from damascus.gates.contracts.reading import ask, contract_files
 from damascus.gates.contracts.touched import Touched, named_files
-from damascus.gates.served import Asking, run_server, why_not
+from damascus.gates.served import Asker, run_server, why_not
 from damascus.scanning.scanner import TooMuchToRead
 
 HERE = Path(__file__).parent
@@ -112,7 +112,7 @@ def asked_of(runner: EvidenceRunner, candidate: Candidate, tree: Sha, commit: Sh
     return asked
 
 
-class Questions(Asking):
+class Questions(Asker):
     """Schemathesis, and what it reported."""
 
     def __init__(self, document: dict[str, Any], examples: int, seconds: float) -> None:

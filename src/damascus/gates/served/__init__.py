@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 LOOK = 0.05
 
 
-class Asking(ABC):
+class Asker(ABC):
     """ports.Probe: asks in a thread while the server runs, then lets it end."""
 
     def __init__(self, seconds: float) -> None:
@@ -103,7 +103,7 @@ class Asking(ABC):
 
 
 def run_server(
-    runner: EvidenceRunner, candidate: Candidate, tree: Sha, command: str, asking: Asking, *, label: str
+    runner: EvidenceRunner, candidate: Candidate, tree: Sha, command: str, asking: Asker, *, label: str
 ) -> TestRun:
     """The server of a tree for as long as it is asked."""
     inside = f'exec {shlex.quote(sys.executable)} -I -S "$DAMASCUS_SERVED/in_the_cage.py" "$DAMASCUS_SERVED" '
@@ -113,7 +113,7 @@ def run_server(
     return run.model_copy(update={"command": command})
 
 
-def why_not(asking: Asking, run: TestRun, setting: str) -> str:
+def why_not(asking: Asker, run: TestRun, setting: str) -> str:
     """Why a server could not be asked; "" where that is not the server's part."""
     if run.timed_out:
         return f"it took over {asking.seconds:g} s ({setting})"

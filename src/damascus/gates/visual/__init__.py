@@ -30,7 +30,7 @@ from damascus.domain.ports import (
 )
 from damascus.domain.verdict import Verdict
 from damascus.gates.runs import evidence
-from damascus.gates.visual.comparing import Compared, compared
+from damascus.gates.visual.comparing import ComparedPicture, compared
 from damascus.gates.visual.needs import browser, lacking
 from damascus.gates.visual.taking import Taken, take
 from damascus.gates.visual.touched import touched
@@ -66,7 +66,7 @@ class Visual(Gate):
         result = GateResult(gate=self.name, evidence=[evidence(self.name, run)])
         for one in taken:
             against = self._pictures.accepted(candidate.spec.story, one.page, config.viewport)
-            found = Compared(problem=one.problem) if one.problem else compared(one.png, against, config)
+            found = ComparedPicture(problem=one.problem) if one.problem else compared(one.png, against, config)
             result.unverified += one.unverified
             if found.problem:
                 result.findings.append(_refused(one.page, found.problem, run.output))
@@ -77,7 +77,7 @@ class Visual(Gate):
         ]
         return result
 
-    def _picture(self, candidate: Candidate, one: Taken, found: Compared) -> Picture:
+    def _picture(self, candidate: Candidate, one: Taken, found: ComparedPicture) -> Picture:
         viewport = candidate.config.visual.viewport
         picture = Picture(
             page=one.page,
@@ -116,7 +116,7 @@ def _summary(picture: Picture, taken: list[Taken]) -> str:
     return f"{picture.told} (sha256 {picture.sha256[:16]}){masked}"
 
 
-def _laid_out(candidate: Candidate, picture: Picture, png: bytes, found: Compared) -> dict[str, str]:
+def _laid_out(candidate: Candidate, picture: Picture, png: bytes, found: ComparedPicture) -> dict[str, str]:
     """Beside the run's logs, for a person's eyes; what counts is in the database."""
     folder = candidate.logs / FOLDER
     folder.mkdir(parents=True, exist_ok=True)

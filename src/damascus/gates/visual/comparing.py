@@ -18,7 +18,7 @@ _readers: list[Scanner] = []
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedPicture:
     """With the accepted picture that it is the most like. `problem`: why it is no picture of a page."""
 
     problem: str = ""
@@ -29,9 +29,9 @@ class Compared:
     difference: bytes = b""
 
 
-def compared(png: bytes, accepted: list[AcceptedPicture], config: VisualConfig) -> Compared:
+def compared(png: bytes, accepted: list[AcceptedPicture], config: VisualConfig) -> ComparedPicture:
     """The first that it is the same as; else main's, or the last that was accepted."""
-    first: Compared | None = None
+    first: ComparedPicture | None = None
     for each in accepted:
         found = _against(png, each, config)
         if found.problem or found.same:
@@ -40,18 +40,18 @@ def compared(png: bytes, accepted: list[AcceptedPicture], config: VisualConfig) 
     return first or _alone(png, config)
 
 
-def _alone(png: bytes, config: VisualConfig) -> Compared:
+def _alone(png: bytes, config: VisualConfig) -> ComparedPicture:
     told = _ask(png, None, config)
-    return Compared(problem=_problem(told))
+    return ComparedPicture(problem=_problem(told))
 
 
-def _against(png: bytes, accepted: AcceptedPicture, config: VisualConfig) -> Compared:
+def _against(png: bytes, accepted: AcceptedPicture, config: VisualConfig) -> ComparedPicture:
     told = _ask(png, accepted.png, config)
     if problem := _problem(told):
-        return Compared(problem=problem)
+        return ComparedPicture(problem=problem)
     differing, pixels = int(told["differing"]), int(told["pixels"])
     same = differing <= config.threshold * pixels
-    return Compared("", same, accepted, differing, pixels, base64.b64decode(told.get("difference", "")))
+    return ComparedPicture("", same, accepted, differing, pixels, base64.b64decode(told.get("difference", "")))
 
 
 def _problem(told: dict[str, Any]) -> str:

@@ -6,12 +6,14 @@ import shutil
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from damascus.domain.config import VisualConfig
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import Candidate, EvidenceRunner, TestRun
-from damascus.gates.served import Asking, run_server, why_not
+from damascus.domain.storable import clean
+from damascus.gates.served import Asker, run_server, why_not
 from damascus.gates.visual.masks import selectors
 from damascus.system.plain_file import read_plain
 
@@ -24,6 +26,24 @@ LARGEST = 20_000_000
 REPORT_LIMIT = 1_000_000
 STATIC = f'exec {shlex.quote(sys.executable)} -I -S -m http.server --bind 127.0.0.1 "$DAMASCUS_PORT"'
 """Serves the clean checkout where the project has no server of its own: no line of the project's is run for it."""
+
+
+class PageReport(BaseModel):
+    """What photographing.py says of a page. A hostile page may have taken its sandbox over: nothing is believed but
+    the kinds of values."""
+
+    problem: str = Field(default="", max_length=1000)
+    mask: str = ""
+    """A selector that is none."""
+    covered: float = Field(default=0.0, ge=0, le=1)
+    rested: bool = True
+    foreign: list[str] = Field(default_factory=list, max_length=100)
+    browser: str = Field(default="", max_length=100)
+    width: int = 0
+    height: int = 0
+
+
+REPORT = TypeAdapter(list[PageReport])
 
 
 @dataclass(frozen=True)
@@ -39,7 +59,7 @@ class Taken:
     browser: str = ""
 
 
-class Photographs(Asking):
+class Photographs(Asker):
     """photographing.py, and what it left."""
 
     def __init__(self, config: VisualConfig, browser: str) -> None:
@@ -53,7 +73,7 @@ class Photographs(Asking):
             "page_seconds": min(PAGE_SECONDS, config.seconds),
             "most": MOST,
         }
-        self._report: list[Any] = []
+        self._report: list[PageReport] = []
         self._pictures: list[bytes] = []
 
     def ask(self, own: Path, socket: Path) -> None:
@@ -66,7 +86,7 @@ class Photographs(Asking):
     def taken(self, why: str) -> list[Taken]:
         """`why`: of those that nothing is known of."""
         whole = len(self._report) == len(self._config.pages)
-        told = self._report if whole else [{"problem": why}] * len(self._config.pages)
+        told = self._report if whole else [PageReport(problem=why)] * len(self._config.pages)
         pictures = self._pictures if whole else [b""] * len(told)
         return [_taken(page, said, png) for page, said, png in zip(self._config.pages, told, pictures, strict=True)]
 
@@ -82,32 +102,28 @@ def address(page: str) -> str:
     return page if page.startswith("/") else f"/{page}"
 
 
-def _taken(page: str, said: dict[str, Any], png: bytes) -> Taken:
-    if mask := said.get("mask"):
-        raise DamascusError(f"[visual] masks: {mask!r} is no CSS selector. Correct damascus.toml on main.")
-    problem = str(said.get("problem") or "")
-    if not problem and not png:
-        problem = "the browser left no picture"
+def _taken(page: str, said: PageReport, png: bytes) -> Taken:
+    if said.mask:
+        raise DamascusError(f"[visual] masks: {said.mask!r} is no CSS selector. Correct damascus.toml on main.")
+    problem = said.problem or ("" if png else "the browser left no picture")
     if len(png) > LARGEST:
         problem = f"its picture has over {LARGEST:,} bytes"
     if problem:
-        return Taken(page, problem=problem)
-    return Taken(page, png, "", _not_seen(page, said), float(said["covered"]), str(said["browser"])[:60])
+        return Taken(page, problem=clean(problem))
+    return Taken(page, png, "", _not_seen(page, said), said.covered, clean(said.browser))
 
 
-def _not_seen(page: str, said: dict[str, Any]) -> list[str]:
-    found = [f"visual: {page}: {url} is not loaded, since there is no network" for url in said["foreign"]]
-    if said["width"] > MOST[0] or said["height"] > MOST[1]:
-        found.append(f"visual: {page}: it has {said['width']}x{said['height']} pixels, seen are {MOST[0]}x{MOST[1]}")
-    if not said["rested"]:
+def _not_seen(page: str, said: PageReport) -> list[str]:
+    found = [f"visual: {page}: {clean(url, 300)} is not loaded, since there is no network" for url in said.foreign]
+    if said.width > MOST[0] or said.height > MOST[1]:
+        found.append(f"visual: {page}: it has {said.width}x{said.height} pixels, seen are {MOST[0]}x{MOST[1]}")
+    if not said.rested:
         found.append(f"visual: {page}: it never came to rest")
     return found
 
 
-def _read(path: Path) -> list[Any]:
-    """Ours wrote it, in a sandbox that a hostile page may have taken over: it is checked like a stranger's."""
+def _read(path: Path) -> list[PageReport]:
     try:
-        found = json.loads(read_plain(path, REPORT_LIMIT) or b"")
-    except (ValueError, RecursionError):
+        return REPORT.validate_json(read_plain(path, REPORT_LIMIT) or b"")
+    except ValidationError:
         return []
-    return found if isinstance(found, list) and all(isinstance(each, dict) for each in found) else []
