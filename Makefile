@@ -9,7 +9,7 @@ help:  ## this list
 .venv/ready: pyproject.toml constraints.txt
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts,visual]'
 	@$(PY) -m compileall -q src/damascus
 	@touch $@
 
@@ -65,6 +65,9 @@ forge-older:  ## an older Gitea, for the contract suite of its adapter
 radicle:  ## Radicle, the target of the mirror job in the tests (needs Rust; once some 5 minutes)
 	@tools/radicle/build
 
+browser:  ## Chromium from Debian's package, for the tests of gate visual (needs root; once)
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
 mutation-tools:  ## mutmut, Stryker, gremlins and cargo-mutants, for the tests and the bench (once some 6 minutes)
 	@tools/mutation/build
 
@@ -92,4 +95,4 @@ quick: check  ## check, then the tests that start no worker: under two minutes
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components oasdiff forge forge-older radicle mutation-tools llvm check test proof quick bench
+.PHONY: help setup demo components oasdiff forge forge-older radicle browser mutation-tools llvm check test proof quick bench

@@ -27,6 +27,7 @@ from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
 from damascus.store.evidence import KeptEvidence
+from damascus.store.screenshots import KeptPictures
 from damascus.system import process
 from damascus.system.ports import PortBlocks
 from damascus.system.sandbox import Level, detect
@@ -108,7 +109,8 @@ def make_tools(
     """Adapters, git and store of one repository. `everyone` are the tools of the project's others."""
     checkouts = _checkouts(app, project, stopping, {} if everyone is None else everyone)
     forge = checkouts.prepare.forge = _forge(app, project, checkouts.runner)
-    judges = gates(checkouts.runner, project.mirror, scanner := Scanner())
+    pictures = KeptPictures(app.database, project.row.repo_id)
+    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures)
     config = project.config
     return Tools(
         db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(),

@@ -124,7 +124,8 @@ def test_prune_tells_first_and_then_does_just_that(yard: Yard, command: Cli, mon
     monkeypatch.chdir(yard.repo)
     age(yard, OLD)
     told = command("db", "prune", "--dry-run", "--json").json
-    assert told["dry_run"] and {each["what"] for each in told["aged"]} == {"evidence", "artifacts", "logs", "events"}
+    kinds = {"evidence", "artifacts", "pictures", "logs", "events"}
+    assert told["dry_run"] and {each["what"] for each in told["aged"]} == kinds
     assert all(each["bytes"] > 0 and each["oldest"] for each in told["aged"] if each["count"])
     assert command("db", "prune", "--dry-run", "--json").json == told, "nothing was touched"
     assert (yard.project.runs / "S-1").is_dir()

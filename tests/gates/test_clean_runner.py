@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -167,6 +168,33 @@ def test_stopping_ends_the_run_and_is_not_kept(tmp_path: Path) -> None:
             with pytest.raises(Stopping):
                 future.result(timeout=20)
     assert leftovers(tmp_path) == []
+
+
+class Looking:
+    """ports.Probe: does it end?"""
+
+    ended = False
+
+    def begin(self, folder: Path, root: str, env: Mapping[str, str]) -> Mapping[str, str]:
+        return {}
+
+    def end(self, folder: Path) -> None:
+        self.ended = True
+
+
+def test_a_probe_that_has_begun_ends_with_a_run_that_is_stopped(tmp_path: Path) -> None:
+    """One that asks a server has a thread, which would keep a worker that stops from ending."""
+    judging, stop, probe = Judging.of(tmp_path), threading.Event(), Looking()
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", stopping=lambda: int(stop.is_set()))
+    tree = judging.mirror.tree(judging.base)
+    job = Job(tree, "touch started; sleep 600", 60, "job", tmp_path / "log", fresh=True, probe=probe)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(judging.runner.run, job)
+        eventually(lambda: any((tmp_path / "c").glob("*/tree/started")))
+        stop.set()
+        with pytest.raises(Stopping):
+            asked.result(timeout=20)
+    assert probe.ended
 
 
 def test_a_full_disk_is_transient(tmp_path: Path) -> None:

@@ -137,6 +137,50 @@ class ContractsConfig(Section):
         return [*self.openapi, *self.schemas, *self.zod]
 
 
+class VisualConfig(Section):
+    """[visual]"""
+
+    pages: list[str] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Pages whose pictures are compared with the accepted ones: a path of `serve` (`/cart?empty=1`), "
+        "without it a file of the repository",
+    )
+    serve: str = Field(
+        "",
+        description="Command that serves the pages on DAMASCUS_PORT of the loopback; default: the files are served as "
+        "they are",
+    )
+    paths: list[str] = Field(
+        default_factory=list,
+        description="Globs of what a story must touch for its pages to be looked at; default: anything but tests and "
+        "documentation",
+    )
+    viewport: str = Field(
+        "1280x800", pattern=r"^[1-9]\d{1,3}x[1-9]\d{1,3}$", description="Size of the browser's window"
+    )
+    threshold: float = Field(
+        0.0, ge=0, lt=1, description="Share of a picture's pixels that may differ: 0.001 is one in a thousand"
+    )
+    tolerance: int = Field(
+        0, ge=0, le=254, description="How far a pixel's red, green or blue may be off before the pixel differs"
+    )
+    masks: list[str] = Field(
+        default_factory=list,
+        description="What is not compared: rectangles (`x,y,width,height`) or CSS selectors (`.clock`)",
+    )
+    seconds: float = Field(300.0, gt=0, description="Limit of `serve` and of all pictures together")
+    browser: str = Field("", description="The Chromium to use; default: found on the PATH")
+    required: bool = Field(
+        False, description="Pass nothing where no picture can be taken, instead of listing it as not verified"
+    )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        width, _, height = self.viewport.partition("x")
+        return int(width), int(height)
+
+
 class CiConfig(Section):
     """[ci]"""
 
@@ -355,6 +399,7 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()  # type: ignore[call-arg]
     gates: Gates = Gates()  # type: ignore[call-arg]
     contracts: ContractsConfig = ContractsConfig()  # type: ignore[call-arg]
+    visual: VisualConfig = VisualConfig()  # type: ignore[call-arg]
     ci: CiConfig = CiConfig()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
     commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
@@ -372,7 +417,7 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "contracts", "ci", "test", "review", "commit"}
+NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "commit"}
 TABLES = {("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 

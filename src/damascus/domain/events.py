@@ -162,6 +162,8 @@ class EventKind(Described):
         "story.resumed",
         "a person let the same run go on with an answer: no agent is sent",
         "milestone",
+        "pictures",
+        "by",
     )
     STORY_HANDED_OVER = "story.handed_over", "a person takes the story over from the agents", "to", "issue"
     BUDGET_RAISED = "budget.raised", "a person raised a budget of tokens or dollars", "whose", "unit", "amount"

@@ -104,6 +104,12 @@ class FailureKind(Described):
         FailureClass.RECOVERABLE,
         REWORK,
     )
+    PAGE_NOT_ACCEPTED = (
+        Verdict.PAGE_NOT_ACCEPTED,
+        "gate visual: a browser's picture against the accepted one",
+        FailureClass.RECOVERABLE,
+        "blocked, with the pictures; where none could be taken an attempt is spent",
+    )
     ACCEPTANCE_FAILED = Verdict.ACCEPTANCE_FAILED, "the held-out acceptance tests", FailureClass.RECOVERABLE, REWORK
     RUNNER_COMPROMISED = (
         Verdict.RUNNER_COMPROMISED,

@@ -26,11 +26,12 @@ USE_SPEC = "use it"
 """The refined spec becomes the story's, exactly as the question shows it."""
 ACCEPT_TESTS = "accept the changed tests"
 KEEP_TESTS = "send it back: the old tests hold"
+ACCEPT_PICTURES = "accept the pictures"
 EDIT_SPEC = "edit the spec and add it again"
 EQUIVALENT = "the mutants change nothing that a test could notice: say why"
 APPROVE = "approve it as it is"
 SEND_BACK = "send it back with your words"
-GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT)
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
@@ -69,6 +70,7 @@ class OptionId(Described):
     USE_SPEC = "use_spec", "the spec that is shown becomes the story's, word for word"
     ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
     KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
+    ACCEPT_PICTURES = "accept_pictures", "pages look right like this, by your name; the run goes on where it is"
     ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
     FIX_PERMISSION = "fix_permission", "say it when you have allowed the tool: a new run"
     RESPAWN = "respawn", "a new run whose agent is told your words"
@@ -108,6 +110,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.USE_SPEC, re.escape(USE_SPEC)),
     (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
     (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
+    (OptionId.ACCEPT_PICTURES, re.escape(ACCEPT_PICTURES)),
     (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
     (OptionId.FIX_PERMISSION, re.escape(FIX)),
     (OptionId.RESPAWN, re.escape(RESPAWN)),

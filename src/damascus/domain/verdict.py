@@ -68,6 +68,12 @@ class Verdict(Described):
         "checked",
         "next attempt, contract and change named",
     )
+    PAGE_NOT_ACCEPTED = (
+        "page_not_accepted",
+        "a page of `[visual]` does not look as a person accepted it, was never accepted, or no picture of it could be "
+        "taken",
+        "a question, where all else is green; next attempt, where no picture could be taken",
+    )
     ACCEPTANCE_FAILED = (
         "acceptance_failed",
         "the held-out tests failed",

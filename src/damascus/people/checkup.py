@@ -15,7 +15,7 @@ from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ports import Probed
 from damascus.forges.doctor import examine as examine_forge
 from damascus.git.repository import Repository
-from damascus.people import contract_tools, mutation_tools, trials
+from damascus.people import contract_tools, mutation_tools, trials, visual_tools
 from damascus.people.setting_up import found_in
 from damascus.people.workers import living
 from damascus.stacks.gate_commands import NO_COMMAND, GateCommand
@@ -48,6 +48,7 @@ def examine(app: App, here: Path, *, test: bool) -> Iterator[Check]:
     yield _suite(project)
     yield from _gate_commands(project)
     yield from contract_tools.examine(project.config.contracts)
+    yield from visual_tools.examine(project.config.visual)
     yield from _python(project)
     yield from mutation_tools.examine(project)
     yield from _forge(app, project)

@@ -94,6 +94,12 @@ def _equivalent(a: Answering) -> Done:
     return Done(f"{a.story} goes on in phase {acted.phase} where it was: {a.choice.told}.", goes_on(a.story))
 
 
+def _accept_pictures(a: Answering) -> Done:
+    acted = people.accept_pictures(a.db, a.of, a.issue, a.person.name)
+    said = f"{a.story} goes on in phase {acted.phase} where it was: its pictures are accepted by {a.person.name}."
+    return Done(said, goes_on(a.story))
+
+
 def _close(a: Answering) -> Done:
     a.close()
     return Done(f"Question {a.issue['id']} is answered: {a.choice.told}.", "damascus inbox")
@@ -146,6 +152,8 @@ def _approve(a: Answering) -> Done:
 
 
 def _send_back(a: Answering) -> Done:
+    if recovery.APPROVE not in a.issue["options"]:
+        return _respawn(a)
     return stories.send_back(a.db, a.project, a.story, a.person, recovery.needed(a.choice, a.issue["id"]))
 
 
@@ -159,6 +167,7 @@ DOES: dict[OptionId, Doing] = {
     OptionId.LOOK_AGAIN: _where_it_was,
     OptionId.ACCEPT_TESTS: _where_it_was,
     OptionId.KEEP_TESTS: _where_it_was,
+    OptionId.ACCEPT_PICTURES: _accept_pictures,
     OptionId.ALL_EQUIVALENT: _equivalent,
     OptionId.LAND_NOW: _land_now,
     OptionId.MEANT_SO: _close,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from damascus.domain.question_marks import MUTANTS, marks_of
 from damascus.domain.recovery import EQUIVALENT
-from damascus.domain.survivor_marks import START, marks_of
 from damascus.store.db import Database
 
 
@@ -18,9 +18,9 @@ class Reason:
 
 def equivalents(db: Database, item: int) -> dict[str, Reason]:
     said = f"{EQUIVALENT}: "
-    rows = db.all("answers_beginning", item=item, start=f"{START} ", answer=said)
+    rows = db.all("answers_beginning", item=item, start=f"{MUTANTS} ", answer=said)
     return {
         mark: Reason(row["answer"].removeprefix(said), row["closed_at"])
         for row in rows
-        for mark in marks_of(row["question"])
+        for mark in marks_of(row["question"], MUTANTS)
     }

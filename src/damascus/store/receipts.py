@@ -5,6 +5,7 @@ from typing import Any
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import EventKind
+from damascus.domain.pictures import Picture
 from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.survivors import MutationScore, Survivor, partial
 from damascus.domain.verdict import Phase
@@ -12,6 +13,7 @@ from damascus.store import views
 from damascus.store.db import Database, Row
 from damascus.store.equivalents import equivalents
 from damascus.store.projects import ProjectRow
+from damascus.store.screenshots import accepted_in
 
 JUDGED = ("red", "verify", "review")
 UNCONFINED = "unconfined"
@@ -46,6 +48,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "covers": _covers(gates),
         "gates": gates,
         "mutants": _mutants(db, row.id, gates),
+        "pictures": _pictures(db, row.id, gates),
         "ci": _last(steps, "ci"),
         "approval": _approval(steps),
         "landing": _landing(db, row.id, steps),
@@ -81,6 +84,25 @@ def _mutants(db: Database, item: int, gates: list[dict[str, Any]]) -> dict[str, 
         ],
         "partial": partial(one for one in alive if one.mark not in accepted),
     }
+
+
+def _pictures(db: Database, item: int, gates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of pages: by whose word each looks right. A machine only ever says that it looks the same."""
+    last = next((gate for gate in reversed(gates) if gate.get("pictures")), None)
+    if last is None:
+        return []
+    given = accepted_in(db, item)
+    found = []
+    for one in map(Picture.model_validate, last["pictures"]):
+        word = given.get(one.mark)
+        if word is not None:
+            said = f"a person accepted it: {word['accepted_by']}, {word['accepted_at']:%Y-%m-%d}"
+        elif one.asks:
+            said = "no person has accepted it"
+        else:
+            said = f"{one.differing:,} of {one.pixels:,} pixels differ from what {one.accepted}"
+        found.append({**one.model_dump(exclude={"accepted", "files"}), "rests on": said})
+    return found
 
 
 def _tests(gates: list[dict[str, Any]], key: str) -> list[str]:

@@ -443,6 +443,28 @@ CREATE TABLE public.scope_barriers (
     span public.scope_span NOT NULL
 );
 
+CREATE TABLE public.screenshots (
+    item_id bigint NOT NULL,
+    page text NOT NULL,
+    viewport text NOT NULL,
+    sha256 text NOT NULL,
+    mark text NOT NULL,
+    png bytea NOT NULL,
+    browser text NOT NULL,
+    shown_at timestamp with time zone DEFAULT now() NOT NULL,
+    accepted_at timestamp with time zone,
+    accepted_by text,
+    CONSTRAINT screenshots_accepted_by_somebody CHECK ((((accepted_at IS NULL) = (accepted_by IS NULL)) AND (accepted_by <> ''::text))),
+    CONSTRAINT screenshots_are_bounded CHECK (((octet_length(png) >= 1) AND (octet_length(png) <= 20000000))),
+    CONSTRAINT screenshots_are_what_they_say CHECK ((sha256 = encode(sha256(png), 'hex'::text)))
+);
+
+COMMENT ON CONSTRAINT screenshots_accepted_by_somebody ON public.screenshots IS 'An acceptance is a person''s word: it says whose, and when.';
+
+COMMENT ON CONSTRAINT screenshots_are_bounded ON public.screenshots IS 'No page makes a row of any size.';
+
+COMMENT ON CONSTRAINT screenshots_are_what_they_say ON public.screenshots IS 'Receipts name a picture by its hash: it is of these very bytes.';
+
 CREATE TABLE public.spending (
     project_id bigint NOT NULL,
     item_id bigint NOT NULL,
@@ -604,6 +626,9 @@ ALTER TABLE ONLY public.schema_functions
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.screenshots
+    ADD CONSTRAINT screenshots_pkey PRIMARY KEY (item_id, page, viewport, sha256);
+
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_pkey PRIMARY KEY (item_id, run_no, step, key, fence);
 
@@ -648,6 +673,8 @@ CREATE UNIQUE INDEX repos_forge_url ON public.repos USING btree (forge_url);
 CREATE UNIQUE INDEX repos_name ON public.repos USING btree (project_id, lower(name));
 
 CREATE INDEX scope_barriers_item ON public.scope_barriers USING btree (item_id);
+
+CREATE INDEX screenshots_of_page ON public.screenshots USING btree (page, viewport) WHERE (accepted_at IS NOT NULL);
 
 CREATE INDEX spending_of_project ON public.spending USING btree (project_id) INCLUDE (tokens, microdollars, model);
 
@@ -730,6 +757,9 @@ ALTER TABLE ONLY public.repos
 
 ALTER TABLE ONLY public.scope_barriers
     ADD CONSTRAINT scope_barriers_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.screenshots
+    ADD CONSTRAINT screenshots_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime, timedelta
 
-from damascus.domain.survivor_marks import without_marks
+from damascus.domain.question_marks import without_marks
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 LONGEST_ID = 12

@@ -57,8 +57,10 @@ from damascus.domain.ports.gates import (
     TestRun,
 )
 from damascus.domain.ports.log import Log, NoLog
+from damascus.domain.ports.pictures import AcceptedPicture, Pictures, ShownPicture
 
 __all__ = [
+    "AcceptedPicture",
     "Agent",
     "AgentRun",
     "Blocked",
@@ -88,6 +90,7 @@ __all__ = [
     "NoLog",
     "NoOversight",
     "Overseer",
+    "Pictures",
     "Probe",
     "Probed",
     "Pull",
@@ -100,6 +103,7 @@ __all__ = [
     "ReviewState",
     "RunKey",
     "RunnerCall",
+    "ShownPicture",
     "Stale",
     "StoryBranches",
     "TestRun",

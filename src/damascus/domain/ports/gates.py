@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from damascus.domain.config import Config
 from damascus.domain.described import Described
 from damascus.domain.ids import Sha
+from damascus.domain.pictures import Picture
 from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
@@ -48,6 +49,7 @@ class GateName(Described):
     COMMANDS = "commands", "lint, types, build and what else `[gates.commands]` names exit 0", GateLane.AFTER
     CONTRACTS = "contracts", "contracts of `[contracts]` are valid, kept, and break nobody", GateLane.AFTER
     ACCEPTANCE = "acceptance", "the held-out tests are green", GateLane.AFTER
+    VISUAL = "visual", "pages of `[visual]` look as a person accepted them", GateLane.AFTER
     CANARY = "canary", "failing tests of ours, laid among the story's, are seen to fail", GateLane.BESIDE
     MUTATION = "mutation", "some test needs each changed function", GateLane.BESIDE
     COVERAGE = "coverage", "the tests run the changed lines", GateLane.BESIDE
@@ -221,6 +223,8 @@ class GateResult(BaseModel):
     survivors: list[Survivor] = Field(default_factory=list)
     """Mutants of changed lines that live. Each sends the story back, unless a person has called it equivalent."""
     score: MutationScore | None = None
+    pictures: list[Picture] = Field(default_factory=list)
+    """Of pages. Those that look other than a person accepted are a person's to accept."""
 
 
 class ChangedFile(BaseModel):

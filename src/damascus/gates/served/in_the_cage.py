@@ -2,7 +2,7 @@
 
     python -I -S in_the_cage.py FOLDER COMMAND
 
-The server has a loopback of its own, which nobody outside can reach: who asks it (asking.py) is in another sandbox,
+The server has a loopback of its own, which nobody outside can reach: who asks it is in another sandbox,
 where the server's code can touch neither the questions nor the report. Ends when FOLDER/stop is there.
 """
 
