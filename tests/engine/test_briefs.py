@@ -16,6 +16,7 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.tokens import count
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine.agent_step import briefs, context
+from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.run import Run
 from damascus.store import rows
 from tests.cli.states import asks, claim, landed, rejected
@@ -43,7 +44,8 @@ def run_of(yard: Yard, name: str = "S-1") -> Run:
 
 def given(run: Run, role: str = "code-implementer", start: str | None = None, was: str | None = None) -> Brief:
     spec = parse_spec(run.item.spec, rough=True)
-    return briefs.brief(run, spec, role, run.tools.forge.main_tip(), start=start, was=was)
+    point = StartingPoint(base=run.tools.forge.main_tip(), start=start, was=was)
+    return briefs.brief(run, spec, role, start=point)
 
 
 def titles(brief: Brief) -> list[str]:

@@ -1,13 +1,13 @@
 """What a critic says, and what may be made of it.
 
-A critic's words can only lower what evidence gives (domain/requirement_status.py). A report that can't be read as one of
-these is no review at all: BLOCKED, never VERIFIED.
+A critic's words can only lower what evidence gives (domain/requirement_status.py). A report that can't be read as one
+of these is no review at all: BLOCKED, never VERIFIED.
 """
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from damascus.domain.described import Described
 
@@ -55,6 +55,21 @@ class Concern(BaseModel):
         return f"{self.requirement + ': ' if self.requirement else ''}{self.what}{place}"
 
 
+def _objects(told: object) -> object:
+    """A concern may be one sentence."""
+    if not isinstance(told, list):
+        return [{"what": told}] if isinstance(told, str) and told else told
+    return [{"what": each} if isinstance(each, str) else each for each in told]
+
+
+def _listed(told: object) -> object:
+    return ([told] if told else []) if isinstance(told, str) else told
+
+
+Concerns = Annotated[list[Concern], BeforeValidator(_objects)]
+Sentences = Annotated[list[str], BeforeValidator(_listed)]
+
+
 class RequirementWord(BaseModel):
     """A critic's word for one requirement: a claim, which can lower what is computed and never raise it."""
 
@@ -74,12 +89,17 @@ class Critique(BaseModel):
 
     status: ReviewStatus = ReviewStatus.BLOCKED
     can_further_iteration_help: bool = False
-    concerns: list[Concern] = Field(default_factory=list)
-    missing: list[str] = Field(default_factory=list)
+    concerns: Concerns = Field(default_factory=list)
+    missing: Sentences = Field(default_factory=list)
     requirements: list[RequirementWord] = Field(default_factory=list)
     recommended_next: str = ""
     """Advice only: nothing is decided by it."""
     summary: str = ""
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Not good enough, and its author could cure that."""
+        return self.status is ReviewStatus.UNVERIFIED and self.can_further_iteration_help
 
     @property
     def unreadable(self) -> str:

@@ -130,6 +130,7 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     to = replace(to, events=(*to.events, *_milestone_events(run, to)))
     goes_on = isinstance(outcome, Advance) and to.keep_place
     keep = goes_on and to.phase in ACTIVE and not run.tools.stopping()
+    run.flush()
     run.tools.boundary("settle", "before")
     step = to.phase.value if to.new_run else run.now  # what ended is no step of the run that begins
     following = store.settle(

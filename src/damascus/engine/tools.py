@@ -135,5 +135,8 @@ class Tools:
         found = self.mirror.objects.find([entry.sha])[0] if entry is not None else None
         return found.data if found is not None and found.kind == "blob" else None
 
+    def story_folder(self, story: str) -> Path:
+        return self.folder / "runs" / story
+
     def run_folder(self, story: str, run_no: int) -> Path:
-        return self.folder / "runs" / story / f"run-{run_no}"
+        return self.story_folder(story) / f"run-{run_no}"

@@ -22,7 +22,7 @@ class Artifact:
     made_at: datetime
 
 
-def put(c: Connection, item: int, run_no: int, step: str, name: str, content: bytes) -> None:
+def put(c: Connection, item: int, name: str, content: bytes, *, run_no: int, step: str) -> None:
     """A new version; the same content as the last one makes none. Within the caller's transaction, under its fence."""
     digest = hashlib.sha256(content).hexdigest()
     params = {"item": item, "name": name, "run": run_no, "step": step, "sha256": digest, "content": content}
@@ -36,6 +36,10 @@ def latest(db: Database, item: int, name: str) -> Artifact | None:
 
 def all_latest(db: Database, item: int) -> list[Artifact]:
     return [_read(row) for row in db.all("artifacts_latest", item=item)]
+
+
+def names(db: Database, item: int) -> set[str]:
+    return {row["name"] for row in db.all("artifact_versions", item=item)}
 
 
 def _read(row: Row) -> Artifact:

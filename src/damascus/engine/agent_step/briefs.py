@@ -19,6 +19,7 @@ from damascus.domain.tokens import count
 from damascus.domain.verdict import Milestone
 from damascus.engine.agent_step import context
 from damascus.engine.agent_step.context import Files, Queue
+from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.run import Run
 
 RULES = "rules"
@@ -40,6 +41,14 @@ class PromptPart:
         return count(self.text)
 
 
+@dataclass(frozen=True)
+class Handed:
+    """What other steps of the run found: beside the story, and instead of what the last attempt was told."""
+
+    feedback: VerdictFeedback | None = None
+    sections: tuple[HandoffSection, ...] = ()
+
+
 @cache
 def words(name: str) -> str:
     """A file of engine/prompts."""
@@ -49,14 +58,17 @@ def words(name: str) -> str:
 # ── the brief ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def brief(run: Run, spec: Spec, role: str, base: str, *, start: str | None = None, was: str | None = None) -> Brief:
-    """`start` is the tree of the work so far that the workspace goes on with, `was` the commit it was made on."""
-    given, queue = _facts(run, spec, role, base)
-    mirror, commit, scope = run.tools.mirror, Sha(base), Scope(run.item.file_scope)
-    tree = context.starting_tree(mirror, commit, start, was)
-    files = context.files_in_scope(mirror, tree, scope, run.tools.read_config(base).test.patterns)
-    so_far = context.work_so_far(mirror, commit, tree, scope) if start else ""
-    return given.model_copy(update={"sections": _packed(given, queue, files, so_far).sections})
+def brief(run: Run, spec: Spec, role: str, *, start: StartingPoint, handed: Handed | None = None) -> Brief:
+    """As the role will find its workspace, with what is handed on to it."""
+    given, queue = _facts(run, spec, role, start.base)
+    handed = handed or Handed()
+    if handed.feedback is not None:
+        given = given.model_copy(update={"feedback": handed.feedback})
+    mirror, commit, scope = run.tools.mirror, Sha(start.base), Scope(run.item.file_scope)
+    tree = context.starting_tree(mirror, commit, start.start, start.was)
+    files = context.files_in_scope(mirror, tree, scope, run.tools.read_config(start.base).test.patterns)
+    so_far = context.work_so_far(mirror, commit, tree, scope) if start.start else ""
+    return given.model_copy(update={"sections": _packed(given, queue, files, so_far, handed.sections).sections})
 
 
 def _facts(run: Run, spec: Spec, role: str, base: str) -> tuple[Brief, Queue]:
@@ -115,7 +127,7 @@ def parts(given: Brief) -> list[PromptPart]:
 # ── the hand-off ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str) -> Packed:
+def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str, handed: tuple[HandoffSection, ...]) -> Packed:
     plan = [
         ("Story", _story(given)),
         ("Answers of a person", _listed(given.known_issues)),
@@ -125,7 +137,7 @@ def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str) -> Packe
     ]
     related = [(f"Spec of {row['story_id']}, which this builds on", row["spec"]) for row in queue.chain if row["spec"]]
     sections = [HandoffSection(Priority.PLAN, title, body) for title, body in plan if body]
-    sections += files.sections
+    sections += [*handed, *files.sections]
     sections += [HandoffSection(Priority.SPECS, title, _text(raw), quoted=True) for title, raw in related]
     if given.recent_changes:
         sections.append(

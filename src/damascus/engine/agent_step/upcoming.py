@@ -20,7 +20,7 @@ def upcoming(tools: Tools, item: Item, role: str | None = None) -> Brief:
     run = Run(item, tools)
     spec = parse_spec(item.spec, item.spec_path, rough=True)
     point = _starting_point(run)
-    return briefs.brief(run, spec, role or _next_role(run), point.base, start=point.start, was=point.was)
+    return briefs.brief(run, spec, role or _next_role(run), start=point)
 
 
 def _next_role(run: Run) -> str:

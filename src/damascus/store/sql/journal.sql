@@ -27,7 +27,7 @@ SELECT input -> 'process' AS process FROM journal
  WHERE item_id = %(item)s::bigint AND status = 'intent' AND jsonb_typeof(input -> 'process') = 'object';
 
 -- name: latest_step
-SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = %(step)s::text AND status = 'done'
+SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = ANY(%(steps)s::text[]) AND status = 'done'
  ORDER BY run_no DESC, done_at DESC LIMIT 1;
 
 -- name: last_agent
