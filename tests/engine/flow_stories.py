@@ -2,7 +2,9 @@
 
 from typing import Any
 
+from damascus.engine.step import Step
 from tests.engine.shell_stories import config, good, shell_story
+from tests.yard import Yard
 
 FULL = config('[flow]\nprofile = "full"\n')
 ELEVEN = [
@@ -55,3 +57,8 @@ def story_of(**turns: Any) -> dict[str, list[dict[str, Any]]]:
         own = given.get(role, usual)
         listed += own if isinstance(own, list) else [own]
     return {"one": listed}
+
+
+def journal(yard: Yard, step: Step[Any]) -> list[Any]:
+    rows = yard.query("SELECT output FROM journal WHERE step = %s AND status = 'done' ORDER BY done_at", step.name)
+    return [step.parse(row["output"]) for row in rows]

@@ -57,7 +57,7 @@ def titles(brief: Brief) -> list[str]:
 
 @pytest.mark.req("W10", "F3")
 def test_every_role_has_its_file_and_nobody_else_has_one() -> None:
-    assert sorted(f"{name}.md" for name in (*Role, briefs.RULES, briefs.ADDENDUM)) == FILES
+    assert sorted(f"{name}.md" for name in (*Role, briefs.RULES, briefs.REPORT, briefs.ADDENDUM)) == FILES
 
 
 @pytest.mark.req("W10")
@@ -83,10 +83,11 @@ def test_a_roles_words_say_what_it_may_write(role: Role) -> None:
         "tests": "nothing but tests",
         "docs": "Change documentation only",
         "scope": "Test Command",
+        "code first": "Test Command",
     }
     assert said[role.writes] in text
-    if role.writes in ("tests", "scope", "docs"):
-        assert "changed, what is weak, what is open" in text, "an author's summary has all three"
+    if role.writes in ("tests", "scope", "code first", "docs"):
+        assert "the lists `changed`, `weak` and `open`" in text, "an author's summary has all three"
 
 
 # ── the prompt ────────────────────────────────────────────────────────────────────────────────────────

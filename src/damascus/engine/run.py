@@ -211,8 +211,7 @@ class Run:
     def latest(self, step: Step[R], *others: Step[R]) -> R | None:
         """What the step, or one of the others, returned last in whichever run of the item: a later phase builds on
         it."""
-        names = [each.name for each in (step, *others)]
-        found = journal.latest(self.tools.db, self.item.id, names)
+        found = journal.latest(self.tools.db, self.item.id, step.name, *(other.name for other in others))
         return step.parse(found) if found else None
 
     def before(self, *steps: Step[Any], run_no: int | None = None) -> Outputs:

@@ -44,11 +44,11 @@ class Bell:
 
 
 class ModelsThatWork:
-    """The models for which the agent was found able to work, asked once per worker (agent_step/agent_fault.py)."""
+    """The agents and models that were found able to work, asked once per worker (agent_step/agent_fault.py)."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.models: set[str] = set()
+        self.models: set[tuple[str, str]] = set()
 
     def forget(self) -> None:
         with self.lock:
@@ -108,6 +108,8 @@ class Tools:
     as_laid: Callable[[Path, Sha, Config], Callable[[str], bool]]
     """Which paths of a checkout are as the set-up made them."""
     stopping: Callable[[], bool]
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Of roles that another agent plays ([agent.roles])."""
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing
     refiner: bool = False
@@ -124,6 +126,9 @@ class Tools:
     @property
     def target(self) -> str:
         return self.project.main_branch
+
+    def agent_for(self, role: str) -> Agent | None:
+        return self.agents.get(role, self.agent)
 
     def reader(self, files: int) -> Callable[[Sha, str], bytes | None]:
         """How so many files of a commit are read, one by one. Looking through a folder anew for each of the 20,000

@@ -38,6 +38,11 @@ def all_latest(db: Database, item: int) -> list[Artifact]:
     return [_read(row) for row in db.all("artifacts_latest", item=item)]
 
 
+def versions(db: Database, item: int, name: str) -> list[Artifact]:
+    """All of one name, oldest first."""
+    return [_read(row) for row in db.all("artifact_history", item=item, name=name)]
+
+
 def names(db: Database, item: int) -> set[str]:
     return {row["name"] for row in db.all("artifact_versions", item=item)}
 

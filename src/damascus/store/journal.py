@@ -42,7 +42,7 @@ def load(db: Database, item: Item) -> dict[tuple[str, str], JournalEntry]:
     }
 
 
-def latest(db: Database, item_id: int, steps: Sequence[str]) -> Any:
+def latest(db: Database, item_id: int, *steps: str) -> Any:
     """The output of the newest finished step of one of these names, in any run."""
     row = db.one("latest_step", item=item_id, steps=list(steps))
     return row["output"] if row else None

@@ -12,7 +12,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.handoff import HandoffSection, Packed, Priority, pack
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Boundaries, Brief
-from damascus.domain.roles import Traits, role_of
+from damascus.domain.roles import Role, Traits, role_of
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.tokens import count
@@ -24,6 +24,8 @@ from damascus.engine.run import Run
 
 RULES = "rules"
 ADDENDUM = "ci-addendum"
+REPORT = "critic-report"
+CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER)
 CI = (Milestone.PUSHED_TO_CI, Milestone.FIXING_CI)
 OUTSIDE = ["everything else", "damascus.toml", ".git"]
 OUTPUT_SHOWN = 6000
@@ -119,6 +121,8 @@ def prompt(given: Brief) -> str:
 def parts(given: Brief) -> list[PromptPart]:
     """The prompt in its order: our words first, then what is handed over."""
     own = [PromptPart("rules", words(RULES)), PromptPart("task", words(given.role))]
+    if given.role in CRITICS:
+        own.append(PromptPart("report", words(REPORT)))
     if given.checkpoint.get("milestone") in CI:
         own.append(PromptPart("CI addendum", words(ADDENDUM)))
     return own + [PromptPart(section.title, section.text) for section in given.sections]

@@ -102,7 +102,7 @@ def _journaled(run: Run, sent: _Dispatched[A]) -> A:
         lambda _: _at_work(run, sent),
         key=sent.key,
         intent=lambda: facts,
-        events=_finished,
+        events=lambda result: _finished(result, alone=not sent.key),
         progress=lambda result: {"files_modified": len(result.files_changed)} if sent.writes else {},
         begins=lambda: ((EventKind.AGENT_STARTED, facts), *_working(run)),
         with_intent=sent.purse.reserve,
@@ -125,11 +125,12 @@ def _working(run: Run) -> tuple[Event, ...]:
     )
 
 
-def _finished(result: AgentResult) -> tuple[Event, ...]:
+def _finished(result: AgentResult, *, alone: bool) -> tuple[Event, ...]:
+    """Where several agents build one commit, the step `commit` tells of it."""
     finished: dict[str, object] = {"exit_code": result.exit_code, "seconds": round(result.seconds, 3)}
     finished |= {"ended": result.ending.ended} if result.ending.ended else {}
     finished |= {"tokens": result.usage.tokens, "turns": result.usage.turns} if result.usage.tokens else {}
-    if result.commit is None:
+    if result.commit is None or not alone:
         return ((EventKind.AGENT_FINISHED, finished),)
     body: dict[str, object] = {"commit": result.commit, "files": result.files_changed}
     return ((EventKind.AGENT_FINISHED, finished), (EventKind.BUILD_COMMITTED, body))

@@ -12,7 +12,8 @@ from damascus.domain.roles import Role
 from damascus.domain.scope import Scope
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.context import scoped
-from damascus.engine.flow.inputs import WHOLE, Subtask
+from damascus.engine.flow.carried import carry
+from damascus.engine.flow.inputs import ONCE, WHOLE, Subtask
 from damascus.engine.flow.papers import leave, left_out, say, summary
 from damascus.engine.flow.work import Work
 from damascus.engine.step import Step, StepKind
@@ -31,6 +32,7 @@ DOCS = Step(
     "docs", Phase.BUILD, StepKind.AGENT, Made, "the doc-writer, where documentation is in the scope",
     role=Role.DOC_WRITER,
 )  # fmt: skip
+AUTHORS = (AUTHOR_TESTS, IMPLEMENT, FIX, DOCS)
 
 
 def author_tests(work: Work, subtask: Subtask, turn: int, critique: Critique | None) -> None:
@@ -60,13 +62,15 @@ def docs(work: Work) -> None:
     elif not _documents(work):
         leave(work, DOCS, "No documentation is in the story's scope.\n")
     else:
-        _written(work, DOCS, WHOLE, "", None)
+        _written(work, DOCS, WHOLE, ONCE, None)
 
 
 def _written(work: Work, step: Step[Made], subtask: Subtask, key: str, asked: VerdictFeedback | None) -> None:
-    made = work.send(
-        step, key, subtask=subtask, feedback=asked, leaves=lambda done: leave(work, step, summary(done), subtask)
-    )
+    def leaves(done: Made) -> None:
+        leave(work, step, summary(done), subtask)
+        carry(work.run, done.commit, done.base)
+
+    made = work.send(step, key, subtask=subtask, feedback=asked, leaves=leaves)
     say(work, step, summary(made), subtask)
     work.goes_on_with(made)
 

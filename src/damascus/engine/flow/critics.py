@@ -16,7 +16,7 @@ from damascus.domain.roles import Role
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult, reason
-from damascus.engine.flow.inputs import WHOLE, Subtask
+from damascus.engine.flow.inputs import ONCE, WHOLE, Subtask
 from damascus.engine.flow.opening import goes_on
 from damascus.engine.flow.papers import leave, left_out, review, say, summary
 from damascus.engine.flow.work import Ended, Work
@@ -71,7 +71,7 @@ def critique_code(work: Work, subtask: Subtask, turn: int) -> Critique | None:
 
 def self_review(work: Work) -> None:
     """What it finds stands on record: it changes nothing, and nothing that others found is raised by it."""
-    _reviewed(work, SELF_REVIEW, WHOLE, "")
+    _reviewed(work, SELF_REVIEW, WHOLE, ONCE)
 
 
 def _reviewed(work: Work, step: Step[Reviewed], subtask: Subtask, key: str) -> Critique | None:

@@ -1,4 +1,5 @@
-"""mutate: what would go unnoticed. Damascus itself runs the tests and the mutants, as its gates do.
+"""mutate: what would go unnoticed. Damascus itself runs the tests and the mutants, as its gates do; where mutants live
+the mutator may say in prose what that means, and no number of its own.
 
 Nobody is refused here: what is found goes to the fixer, and every gate judges the commit afterwards.
 """
@@ -6,15 +7,27 @@ Nobody is refused here: what is found goes to the fixer, and every gate judges t
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Finding, GateName
+from damascus.domain.roles import Role
 from damascus.domain.verdict import Phase
+from damascus.engine.flow.opening import Notes, goes_on
 from damascus.engine.flow.papers import leave, left_out
 from damascus.engine.flow.work import Work
 from damascus.engine.judging import Judged, candidate_of, feedback, judge, survived, unanswered
 from damascus.engine.step import Step, StepKind
 
+
+class Explained(Notes):
+    artifact = "mutation_notes.md"
+
+
 MUTATE = Step(
     "mutate", Phase.BUILD, StepKind.LOCAL, Judged, "our own gates run the tests and the mutants of the changed code"
 )
+EXPLAIN_MUTANTS = Step(
+    "explain_mutants", Phase.BUILD, StepKind.AGENT, Explained,
+    "where mutants live, the mutator says in prose which tests are missing",
+    role=Role.MUTATOR,
+)  # fmt: skip
 
 
 def mutate(work: Work, turn: int) -> VerdictFeedback | None:
@@ -26,7 +39,28 @@ def mutate(work: Work, turn: int) -> VerdictFeedback | None:
         return None
     judged = work.run.local(MUTATE, lambda: _run(work), key=str(turn))
     findings = _findings(work, judged)
-    return feedback(work.run, judged, findings, work.made.files_changed) if findings else None
+    if not findings:
+        return None
+    told = feedback(work.run, judged, findings, work.made.files_changed)
+    if any(finding.gate == GateName.MUTATION for finding in findings):
+        told = told.model_copy(update={"message": f"{told.message}{_explained(work, judged, turn, told)}"})
+    return told
+
+
+def _explained(work: Work, judged: Judged, turn: int, told: VerdictFeedback) -> str:
+    """The mutator's words, marked as its own."""
+    prose = work.send(
+        EXPLAIN_MUTANTS,
+        str(turn),
+        feedback=told,
+        failed=goes_on,
+        leaves=lambda notes: leave(work, MUTATE, report(judged) + _claimed(notes.text)),
+    )
+    return _claimed(prose.text)
+
+
+def _claimed(text: str) -> str:
+    return f"\n\n## What the mutator says of it\n\n{text}\n" if text else ""
 
 
 def _run(work: Work) -> Judged:

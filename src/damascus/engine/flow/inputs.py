@@ -52,6 +52,8 @@ class Subtask:
     text: str = ""
 
 
+ONCE = "1"
+"""The key of a step that is taken once for the whole story."""
 WHOLE = Subtask(1, "the whole story")
 """Where there is no work plan."""
 

@@ -17,6 +17,7 @@ from damascus.domain.spec import digest
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.context import scoped
 from damascus.engine.agent_step.results import AgentResult, reason, sentences
+from damascus.engine.flow.inputs import ONCE
 from damascus.engine.flow.papers import leave, left_out
 from damascus.engine.flow.work import Work
 from damascus.engine.run import Run
@@ -70,7 +71,7 @@ def load_context(work: Work) -> None:
     if work.skips(LOAD_CONTEXT):
         _leave_manifest(work, "left out by [flow] skip")
         return
-    loaded = work.send(LOAD_CONTEXT, failed=goes_on, leaves=lambda done: _leave_manifest(work, _words(done)))
+    loaded = work.send(LOAD_CONTEXT, ONCE, failed=goes_on, leaves=lambda done: _leave_manifest(work, _words(done)))
     if loaded.text:
         work.notes["What to know"] = loaded.text
 
@@ -79,7 +80,7 @@ def clarify(work: Work) -> None:
     if work.skips(CLARIFY):
         left_out(work, CLARIFY)
         return
-    clarified = work.send(CLARIFY, failed=goes_on, leaves=lambda done: leave(work, CLARIFY, _words(done)))
+    clarified = work.send(CLARIFY, ONCE, failed=goes_on, leaves=lambda done: leave(work, CLARIFY, _words(done)))
     if clarified.text:
         work.notes["Open questions, and what is assumed"] = clarified.text
 

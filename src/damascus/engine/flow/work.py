@@ -74,9 +74,10 @@ class Work:
 
     @classmethod
     def begun(cls, run: Run, spec: Spec, start: StartingPoint) -> "Work":
+        """Each role answers for what it changes itself: what an earlier run made is judged again by its critic."""
         config = run.tools.read_config(start.base)
         inputs = read_inputs(run.tools.mirror, Sha(start.base), f"{config.flow.inputs.strip('/')}/{run.item.story_id}")
-        return cls(run, spec, config, inputs, start)
+        return cls(run, spec, config, inputs, start.model_copy(update={"checked": True}))
 
     def skips(self, step: Step[Any]) -> bool:
         return step.name in self.config.flow.skip
@@ -86,7 +87,7 @@ class Work:
     def send(
         self,
         step: Step[A],
-        key: str = "",
+        key: str,
         *,
         subtask: Subtask = WHOLE,
         feedback: VerdictFeedback | None = None,

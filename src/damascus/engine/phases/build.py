@@ -39,8 +39,7 @@ def build(run: Run) -> Outcome:
         return _no_agent(run)
 
     start = prepare(run)
-    in_full = (spec.flow or run.tools.read_config(start.base).flow.profile) == "full"
-    made = full(run, spec, start) if in_full else implement(run, spec, start)
+    made = full(run, spec, start) if in_full(run, spec, start.base) else implement(run, spec, start)
     if isinstance(made, Outcome):
         return made
 
@@ -61,6 +60,10 @@ def build(run: Run) -> Outcome:
         sent_back = queue.after(spec, place, tested)
         if sent_back is not None:
             return sent_back
+
+
+def in_full(run: Run, spec: Spec, base: str) -> bool:
+    return (spec.flow or run.tools.read_config(base).flow.profile) == "full"
 
 
 def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:

@@ -19,3 +19,7 @@ WHERE item_id = %(item)s::bigint ORDER BY name, version DESC;
 -- name: artifact_versions
 SELECT name, version, run_no, step, sha256, made_at FROM artifacts
 WHERE item_id = %(item)s::bigint ORDER BY name, version;
+
+-- name: artifact_history
+SELECT name, version, run_no, step, sha256, content, made_at FROM artifacts
+WHERE item_id = %(item)s::bigint AND name = %(name)s::text ORDER BY version;
