@@ -196,10 +196,11 @@ def _full(app: App, facts: list[dict[str, Any]]) -> str:
     """The story with critics, in the words of its journal and its receipt."""
     done = app.database.all("steps_of_build", item=facts[0]["id"])
     count = Counter(row["step"] for row in done)
-    told = (
-        f"{facts[0]['story_id']} took the full flow: its tests were sent back {count['critique_tests'] - 1} time, "
-        f"{count['fix']} mutant lived until a test was added."
+    back, fixed = (
+        count["critique_tests"] - 1,
+        "a mutant lived until a test was added" if count["fix"] else "no mutant lived",
     )
+    told = f"{facts[0]['story_id']} took the full flow: a critic sent its tests back {back} time, {fixed}."
     receipt = artifacts.latest(app.database, facts[0]["id"], "build/build_receipt.json")
     if receipt is None:
         return told

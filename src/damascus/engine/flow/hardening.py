@@ -8,7 +8,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Finding, GateName
 from damascus.domain.roles import Role
-from damascus.domain.verdict import Phase
+from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.flow.opening import Notes, goes_on
 from damascus.engine.flow.papers import leave, left_out
 from damascus.engine.flow.work import Work
@@ -38,7 +38,7 @@ def mutate(work: Work, turn: int) -> VerdictFeedback | None:
     if work.made is None or work.made.commit is None:
         return None
     judged = work.run.local(MUTATE, lambda: _run(work), key=str(turn))
-    findings = _findings(work, judged)
+    findings = _findings(work, judged, turn)
     if not findings:
         return None
     told = feedback(work.run, judged, findings, work.made.files_changed)
@@ -77,9 +77,18 @@ def _run(work: Work) -> Judged:
     return judged
 
 
-def _findings(work: Work, judged: Judged) -> list[Finding]:
+def _findings(work: Work, judged: Judged, turn: int) -> list[Finding]:
     alive = unanswered(work.run, judged.survivors)
-    return [*judged.findings, *([survived(alive)] if alive else [])]
+    return [*judged.findings, *([survived(alive)] if alive else []), *_weak(judged, turn)]
+
+
+def _weak(judged: Judged, turn: int) -> list[Finding]:
+    """What refuses nobody and could be better: asked for once, since not every mutant can be noticed."""
+    result = judged.of(GateName.MUTATION)
+    if turn > 1 or result is None or not result.notes:
+        return []
+    message = f"{'; '.join(result.notes)}. Write a test that notices it, where one can."
+    return [Finding(gate=GateName.MUTATION, verdict=Verdict.MUTANT_SURVIVED, message=message)]
 
 
 def report(judged: Judged) -> str:
