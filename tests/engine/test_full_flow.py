@@ -28,6 +28,7 @@ from tests.engine.flow_stories import (
     verified,
 )
 from tests.engine.shell_stories import FILES, Watched
+from tests.engine.test_review_and_ci import run_as_if_killed
 from tests.yard import Yard
 
 TAKEN = [step.name for step in STEPS if step.name != "fix"]
@@ -258,6 +259,27 @@ def test_the_runs_budget_ends_a_loop_that_its_critic_never_ends(tmp_path: Path, 
     assert "one more case" in paper(yard, "test_critique.md")
 
 
+@pytest.mark.req("F4", "D21")
+def test_whoever_goes_on_after_a_budget_ended_a_loop_decides_the_same(tmp_path: Path, database_url: str) -> None:
+    yard = yard_with(tmp_path, database_url, "[budget]\nrun_turns = 5\n")
+    drafts = [author("test-author", {"tests/test_one.sh": f"{TEST}# draft {n}\n"}) for n in (1, 2, 3)]
+    script = story_of(test_author=drafts, test_critic=unverified("test-critic", "one more case"))
+
+    def killed(step: str, point: str) -> None:
+        if (step, point) == ("implement", "before_intent"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_as_if_killed(yard, killed, Watched(yard, script))
+    yard.query("UPDATE leases SET expires_at = now() - interval '1 h' RETURNING item_id")
+    yard.query("SELECT rescue_item(item_id, fence, 12, 'test') FROM leases")
+    heir = Watched(yard, script)
+    yard.work(heir)
+    assert yard.item("one")["phase"] == "done" and "test-author" not in roles(heir)
+    assert str(yard.on_main("tests/test_one.sh")).endswith("# draft 2"), "of the last round, not of the first"
+    assert len(left_open(run_of(yard))) == 1
+
+
 # ── nobody learns of a loop ───────────────────────────────────────────────────────────────────────────
 
 
@@ -279,3 +301,16 @@ def test_no_prompt_and_no_brief_tells_of_loops_or_rounds(yard: Yard) -> None:
         == second.model_dump(exclude={"feedback"})
         == third.model_dump(exclude={"feedback"})
     )
+
+
+@pytest.mark.req("F3", "W21")
+def test_a_role_may_be_played_by_another_agent(tmp_path: Path, database_url: str) -> None:
+    told = tmp_path / "critic.json"
+    told.write_text(json.dumps({"one": [verified("test-critic", summary="another agent says so")]}))
+    others = FULL.replace("[agent]\n", f'[agent]\ncommand = "{told}"\n')
+    yard = Yard(tmp_path, database_url, files=FILES, config=others + '[agent.roles]\ntest-critic = "scripted"\n')
+    yard.add(full_story())
+    agent = Watched(yard, story_of(test_critic=turn("test-critic", exit=9)))
+    yard.work(agent)
+    assert yard.item("one")["phase"] == "done", yard.questions()
+    assert "test-critic" not in roles(agent) and "another agent says so" in paper(yard, "test_critique.md")

@@ -2,6 +2,8 @@
 
 import sys
 
+from damascus.domain.roles import Role
+
 
 def _runner(modules: str) -> str:
     """The standard library's: whoever installed Damascus needs nothing else to see each test counted."""
@@ -155,24 +157,24 @@ WORDS_TESTS = _tests(
 SLUG_CONCERNS = [{"what": "no test removes punctuation", "requirement": "REQ-002", "severity": "major"}]
 
 
-def _turn(role: str, write: dict[str, str] | None = None, **report: object) -> dict[str, object]:
+def _turn(role: Role, write: dict[str, str] | None = None, **report: object) -> dict[str, object]:
     """What one role does in the story that goes through every step of the full flow."""
-    return {"only_role": role, "write": write or {}, "report": report}
+    return {"only_role": role.value, "write": write or {}, "report": report}
 
 
 SCRIPT: dict[str, list[dict[str, object]]] = {
     "D-1": [
-        _turn("context-loader", summary="slugify is in textkit/slug.py; nothing else calls it."),
-        _turn("clarifier", summary="Digits are 0 to 9: other scripts' digits are left to a later story."),
-        _turn("test-author", {"tests/test_slug.py": SLUG_TESTS}, changed=["one test"], weak=["no punctuation"]),
-        _turn("test-author", {"tests/test_slug.py": SLUG_MORE_TESTS}, changed=["a test for each requirement"]),
-        _turn("test-critic", status="UNVERIFIED", can_further_iteration_help=True, concerns=SLUG_CONCERNS),
-        _turn("test-critic", status="VERIFIED", summary="each requirement has a test that a wrong slugify fails"),
-        _turn("code-implementer", {"textkit/slug.py": SLUG}, changed=["digits stay", "is_slug is new"]),
-        _turn("code-critic", status="VERIFIED", summary="both functions do what their requirements say"),
-        _turn("mutator", summary="Nobody asks is_slug about a text that is none."),
-        _turn("fixer", {"tests/test_slug_more.py": SLUG_LAST_TESTS}, changed=["a text that is no slug"]),
-        _turn("self-reviewer", status="VERIFIED", summary="the change is small and does what was asked"),
+        _turn(Role.CONTEXT_LOADER, summary="slugify is in textkit/slug.py; nothing else calls it."),
+        _turn(Role.CLARIFIER, summary="Digits are 0 to 9: other scripts' digits are left to a later story."),
+        _turn(Role.TEST_AUTHOR, {"tests/test_slug.py": SLUG_TESTS}, changed=["one test"], weak=["no punctuation"]),
+        _turn(Role.TEST_AUTHOR, {"tests/test_slug.py": SLUG_MORE_TESTS}, changed=["a test for each requirement"]),
+        _turn(Role.TEST_CRITIC, status="UNVERIFIED", can_further_iteration_help=True, concerns=SLUG_CONCERNS),
+        _turn(Role.TEST_CRITIC, status="VERIFIED", summary="each requirement has a test that a wrong slugify fails"),
+        _turn(Role.CODE_IMPLEMENTER, {"textkit/slug.py": SLUG}, changed=["digits stay", "is_slug is new"]),
+        _turn(Role.CODE_CRITIC, status="VERIFIED", summary="both functions do what their requirements say"),
+        _turn(Role.MUTATOR, summary="Nobody asks is_slug about a text that is none."),
+        _turn(Role.FIXER, {"tests/test_slug_more.py": SLUG_LAST_TESTS}, changed=["a text that is no slug"]),
+        _turn(Role.SELF_REVIEWER, status="VERIFIED", summary="the change is small and does what was asked"),
     ],
     "D-2": [
         {"write": {"textkit/durations.py": DURATIONS_WRONG, "tests/test_durations.py": DURATIONS_TESTS}},

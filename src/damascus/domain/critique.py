@@ -83,7 +83,7 @@ class RequirementWord(BaseModel):
 
 
 class Critique(BaseModel):
-    """A critic's whole report, as docs/agents.md publishes it."""
+    """A critic's whole report, as docs/flow.md publishes it."""
 
     model_config = ConfigDict(extra="ignore")
 

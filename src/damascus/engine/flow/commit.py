@@ -17,14 +17,14 @@ COMMIT = Step(
 
 
 def commit(work: Work) -> Made:
-    made = work.run.local(COMMIT, lambda: _commit(work), events=lambda: _told(work))
+    made = work.run.local(COMMIT, lambda: _commit(work), events=lambda: _committed(work))
     if made.commit is None:
         feedback = VerdictFeedback(message="the agents changed nothing that counts")
         raise Ended(Rejected(Verdict.NOTHING_CHANGED, feedback), "nothing was changed")
     return made
 
 
-def _told(work: Work) -> tuple[Event, ...]:
+def _committed(work: Work) -> tuple[Event, ...]:
     assert work.made is not None
     if work.made.commit is None:
         return ()

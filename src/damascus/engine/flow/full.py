@@ -6,7 +6,7 @@ branch → load_context → clarify → for each subtask (author_tests ⇄ criti
 What follows is as in `direct`: no critic's word takes the place of a gate.
 """
 
-from damascus.domain.outcome import Outcome
+from damascus.domain.outcome import Outcome, Wait
 from damascus.domain.spec import Spec
 from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.flow.authors import AUTHOR_TESTS, DOCS, FIX, docs
@@ -41,5 +41,6 @@ def full(run: Run, spec: Spec, start: StartingPoint) -> Made | Outcome:
         self_review(work)
         return commit(work)
     except Ended as ended:
-        complete(work, ended.why)
+        if not isinstance(ended.outcome, Wait):  # this run goes on
+            complete(work, ended.why)
         return ended.outcome

@@ -12,11 +12,11 @@ from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.flow.opening import Notes, goes_on
 from damascus.engine.flow.papers import leave, left_out
 from damascus.engine.flow.work import Work
-from damascus.engine.judging import Judged, candidate_of, feedback, judge, survived, unanswered
+from damascus.engine.judging import Judged, candidate_of, change_of, feedback, judge, survived, unanswered
 from damascus.engine.step import Step, StepKind
 
 
-class Explained(Notes):
+class MutantNotes(Notes):
     artifact = "mutation_notes.md"
 
 
@@ -24,7 +24,7 @@ MUTATE = Step(
     "mutate", Phase.BUILD, StepKind.LOCAL, Judged, "our own gates run the tests and the mutants of the changed code"
 )
 EXPLAIN_MUTANTS = Step(
-    "explain_mutants", Phase.BUILD, StepKind.AGENT, Explained,
+    "explain_mutants", Phase.BUILD, StepKind.AGENT, MutantNotes,
     "where mutants live, the mutator says in prose which tests are missing",
     role=Role.MUTATOR,
 )  # fmt: skip
@@ -71,8 +71,10 @@ def _run(work: Work) -> Judged:
     judged = judge(run, run.tools.gates_before, candidate_of(run, work.spec, commit, base))
     if not judged.findings:
         tests = [gate for gate in run.tools.gates_after if gate.opens_beside]
-        tested = judge(run, tests, candidate_of(run, work.spec, commit, base, judged), run.tools.gates_beside)
-        judged = tested.model_copy(update={"results": [*judged.results, *tested.results]})
+        candidate = candidate_of(run, work.spec, commit, base, judged)
+        tested = judge(run, tests, candidate, run.tools.gates_beside)
+        whole = [*judged.results, *tested.results]
+        judged = tested.model_copy(update={"change": change_of(run, candidate), "results": whole})
     leave(work, MUTATE, report(judged))
     return judged
 

@@ -20,7 +20,7 @@ def test_loop(work: Work, subtask: Subtask) -> None:
     for turn in count(1):
         author_tests(work, subtask, turn, critique)
         critique = critique_tests(work, subtask, turn)
-        if critique is None or not critique.asks_for_more or work.is_spent(critique):
+        if critique is None or not critique.asks_for_more or work.is_spent(f"tests {subtask.number}", critique):
             break
     work.accept_tests(critique)
 
@@ -31,7 +31,7 @@ def code_loop(work: Work, subtask: Subtask) -> None:
     for turn in count(1):
         implement(work, subtask, turn, critique)
         critique = critique_code(work, subtask, turn)
-        if critique is None or not critique.asks_for_more or work.is_spent(critique):
+        if critique is None or not critique.asks_for_more or work.is_spent(f"code {subtask.number}", critique):
             break
     work.keep_open(critique)
 
@@ -40,7 +40,7 @@ def hardening_loop(work: Work) -> None:
     """Mutants are run; the fixer works on those that live and on what critics left; what it changed is run again."""
     for turn in count(1):
         asked = also_asked(mutate(work, turn), work.take_open())
-        if asked is None or not fix(work, turn, asked) or work.is_spent():
+        if asked is None or not fix(work, turn, asked) or work.is_spent("hardening"):
             break
     if turn == 1 and asked is None:
         nothing_to_fix(work)

@@ -23,7 +23,7 @@ from damascus.engine.agent_step.results import AgentResult
 from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.flow.inputs import WHOLE, Inputs, Subtask, read_inputs
 from damascus.engine.run import Run
-from damascus.engine.step import Step, StepKind, agent_steps
+from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.implement import Made
 from damascus.store import artifacts
 
@@ -39,7 +39,7 @@ class Ended(Exception):
         self.outcome, self.why = outcome, why
 
 
-class Spent(BaseModel):
+class LoopEnded(BaseModel):
     """The run's budget ended a loop: how much of what was used, and what is open."""
 
     used: str
@@ -47,7 +47,7 @@ class Spent(BaseModel):
 
 
 SPENT = Step(
-    "spent", Phase.BUILD, StepKind.LOCAL, Spent, "the run's budget ended a loop: what was used, and what is open"
+    "spent", Phase.BUILD, StepKind.LOCAL, LoopEnded, "the run's budget ended a loop: what was used, and what is open"
 )  # fmt: skip
 
 
@@ -69,6 +69,8 @@ class Work:
     """What context-loader and clarifier found, for those who follow: by heading."""
     open: list[str] = field(default_factory=list)
     """What critics left and nobody was asked to cure yet."""
+    done: list[AgentResult] = field(default_factory=list)
+    """Every agent's result up to now."""
     told: dict[str, dict[str, str]] = field(default_factory=dict)
     """What stands in the artifacts, by step and subtask."""
 
@@ -102,6 +104,7 @@ class Work:
         )
         if isinstance(result, Outcome):
             raise Ended(result, f"the run ended in step {step.name}")
+        self.done.append(result)
         return result
 
     def _sections(self, subtask: Subtask) -> tuple[HandoffSection, ...]:
@@ -147,12 +150,12 @@ class Work:
 
     # ── the run's budget ──────────────────────────────────────────────────────────────────────────────
 
-    def is_spent(self, critique: Critique | None = None) -> bool:
-        """By what the journal has of this run's agents: whoever goes on with it decides the same."""
-        used = used_up(self.config.budget, [each for step in agent_steps() for each in self.run.results(step)])
+    def is_spent(self, loop: str, critique: Critique | None = None) -> bool:
+        """By what this run's agents used until now, as the journal has it: whoever goes on with it decides the same."""
+        used = used_up(self.config.budget, self.done)
         if used:
             left = [concern.told for concern in critique.concerns] if critique else []
-            self.run.local(SPENT, lambda: Spent(used=used, left=left), key=self.run.now)
+            self.run.local(SPENT, lambda: LoopEnded(used=used, left=left), key=loop)
         return bool(used)
 
 
