@@ -7,6 +7,7 @@ from bench.table import Result, print_table
 
 def main(only: list[str]) -> int:
     from bench import (
+        agent_step,
         claim_time,
         coverage,
         cycles,
@@ -28,6 +29,7 @@ def main(only: list[str]) -> int:
         "startup": startup.measure,
         "writes": write_pipeline.measure,
         "sandbox": sandbox_start.measure,
+        "agent_step": agent_step.measure,
         "prompts": prompt_tokens.measure,
         "mutation": mutation.measure,
         "judged_again": judged_again.measure,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from damascus.domain.ci_failure import CiClass, Why
+from damascus.domain.critique import ReviewStatus
 from damascus.domain.described import Described
 from damascus.domain.events import EventKind
 from damascus.domain.failures import FailureClass, FailureKind
@@ -21,7 +22,7 @@ from damascus.domain.roles import Role, Tier, Writable
 from damascus.domain.signs import EndedBy, Sign
 from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
 from damascus.domain.waits import ItemState, WaitKind
-from damascus.engine.lifecycle import SOMETIMES, STEPS
+from damascus.engine.lifecycle import FULL, SOMETIMES, STEPS
 from damascus.engine.services import ServiceName
 from damascus.engine.step import Step
 
@@ -49,6 +50,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "task_status": lambda: described(["word", "means"], TaskStatus),
     "item_states": lambda: described(["state", "means"], ItemState),
     "steps": lambda: steps(STEPS),
+    "steps_full": lambda: steps(FULL),
+    "review_statuses": lambda: described(["status", "means"], ReviewStatus),
     "steps_sometimes": lambda: steps(SOMETIMES),
     "waits": lambda: table(
         ["kind", "waits for", "woken by"], ([f"`{kind}`", kind.means, kind.woken_by] for kind in WaitKind)

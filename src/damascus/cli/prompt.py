@@ -19,7 +19,7 @@ from damascus.engine.tools import nothing
 from damascus.store import rows, views
 from damascus.toolset import make_tools
 
-LIMITS = {"rules": 100, "task": 200, "CI addendum": 150}
+LIMITS = {"rules": 100, "task": 200, "report": 200, "CI addendum": 150}
 
 
 def prompt(

@@ -5,12 +5,17 @@ Order: flag, environment, the base commit's file, default. Gates never come from
 
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from damascus.domain.errors import UsageError
 from damascus.domain.scope import SETTINGS_FILE
+
+SkippableStep = Literal[
+    "load_context", "clarify", "author_tests", "critique_tests", "critique_code", "mutate", "fix", "docs", "self_review"
+]
+"""All of the flow but what makes a commit of it: branch, implement, commit."""
 
 
 class Section(BaseModel):
@@ -221,6 +226,23 @@ class ReviewConfig(Section):
     )
 
 
+class FlowConfig(Section):
+    """[flow]"""
+
+    profile: str = Field(
+        "direct",
+        pattern="^(direct|full)$",
+        description="direct: one agent step, then every gate; full: the twelve steps of docs/flow.md; a spec's `flow:` "
+        "wins",
+    )
+    skip: list[SkippableStep] = Field(
+        default_factory=list, description="Steps of `full` that are left out, by name; each is listed as not verified"
+    )
+    inputs: str = Field(
+        "swarm/runs", description="Folder on main with `<story>/signal/` and `<story>/plan/`, where there are any"
+    )
+
+
 class CommitConfig(Section):
     """[commit]"""
 
@@ -277,6 +299,10 @@ class AgentConfig(Section):
 
     kind: str = Field("", description="claude (the default), codex, opencode, command or scripted; `run --agent` wins")
     command: str = Field("", description="The command agent, split like shell words, no shell")
+    roles: dict[str, str] = Field(
+        default_factory=dict,
+        description='Another agent for single roles: `test-critic = "codex"`, so that it is no kin of the author',
+    )
     timeout_seconds: float = Field(1200.0, gt=0, description="Time limit of one agent step")
     readable: list[str] = Field(default_factory=list, description="More paths that an agent may read in the sandbox")
     refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
@@ -318,6 +344,14 @@ class Budget(Section):
     )
     story_usd: float = Field(0.0, ge=0, description="Most dollars of one story; 0: no limit")
     project_usd: float = Field(0.0, ge=0, description="Most dollars of the whole project; 0: no limit")
+    run_tokens: int = Field(
+        15_000_000, ge=0, description="A run that has used so many tokens ends its loops (docs/flow.md); 0: no limit"
+    )
+    run_usd: float = Field(0.0, ge=0, description="A run that has cost so many dollars ends its loops; 0: no limit")
+    run_turns: int = Field(1000, ge=0, description="A run whose agents took so many turns ends its loops; 0: no limit")
+    run_seconds: float = Field(
+        14_400.0, ge=0, description="A run whose agents worked so long ends its loops; 0: no limit"
+    )
 
 
 class Time(Section):
@@ -402,6 +436,7 @@ class Config(Section):
     visual: VisualConfig = VisualConfig()  # type: ignore[call-arg]
     ci: CiConfig = CiConfig()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
+    flow: FlowConfig = FlowConfig()  # type: ignore[call-arg]
     commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
@@ -417,8 +452,8 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "commit"}
-TABLES = {("models", "roles"), ("models", "prices")}
+NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "flow", "commit"}
+TABLES = {("agent", "roles"), ("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 
 

@@ -17,9 +17,11 @@ KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove
     "may_break",
     "complexity",
     "domain",
+    "flow",
 }
 LISTS = ("depends_on", "may_remove", "may_change", "may_break")
 COMPLEXITIES = ("low", "normal", "high")
+PROFILES = ("direct", "full")
 REQUIREMENT = re.compile(
     r"^[ \t]{0,40}[-*][ \t]{1,20}(REQ-\d{1,9})[ \t]{0,20}(?:\(([A-Z]{1,20})\))?[ \t]{0,20}:([^\n]*)$", re.MULTILINE
 )
@@ -61,6 +63,8 @@ class Spec:
     acceptance: str | None = None
     complexity: str = "normal"
     domain: str = ""
+    flow: str = ""
+    """The profile of its build; "": as [flow] profile says."""
     body: str = field(default="", repr=False)
 
     def missing(self) -> list[str]:
@@ -161,6 +165,7 @@ def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
         acceptance=tried(lambda: _text(front, "acceptance", name), None) if "acceptance" in front else None,
         complexity=tried(lambda: _one_of(front, "complexity", COMPLEXITIES, name), "normal"),
         domain=tried(lambda: _text(front, "domain", name).lower(), "") if "domain" in front else "",
+        flow=tried(lambda: _one_of(front, "flow", PROFILES, name), "") if "flow" in front else "",
         body=body,
     )
 

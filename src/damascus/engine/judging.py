@@ -21,7 +21,7 @@ from damascus.domain.pictures import Picture, question_start
 from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult
 from damascus.domain.recovery import ACCEPT_PICTURES, ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS, SEND_BACK
 from damascus.domain.scope import Scope
-from damascus.domain.spec import Spec
+from damascus.domain.spec import Spec, digest
 from damascus.domain.storable import clean
 from damascus.domain.survivors import SHOWN, Survivor
 from damascus.domain.verdict import Verdict
@@ -89,6 +89,14 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
     )
 
 
+def change_of(run: Run, candidate: Candidate) -> str:
+    """What the story changes, wherever it sits: the same paths with the same content."""
+    files = run.tools.mirror.listing(candidate.commit).files
+    told = sorted(f"{file.path} {file.mode} {files[file.path].sha if file.path in files else ''}"
+                  for file in candidate.changed)  # fmt: skip
+    return digest("\n".join([candidate.spec.test_command, *told]).encode(errors="surrogateescape"))
+
+
 # ── the gates ─────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -141,8 +149,9 @@ def objection(run: Run, judged: Judged, files: list[str]) -> Rejected | NeedsPer
     """None: nothing is in the way."""
     if judged.findings:
         return rejected(run, judged, files)
-    if alive := _unanswered(run, judged.survivors):
-        return _survived(run, judged, alive, files)
+    if alive := unanswered(run, judged.survivors):
+        told = feedback(run, judged, [survived(alive)], files)
+        return Rejected(Verdict.MUTANT_SURVIVED, told.model_copy(update={"survivors": alive[:SHOWN]}))
     for ask in judged.asks:
         answer = answer_to(run, ask)
         if answer is None:
@@ -159,24 +168,22 @@ def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
     return Rejected(judged.findings[0].verdict, feedback(run, judged, judged.findings, files))
 
 
-def _unanswered(run: Run, survivors: list[Survivor]) -> list[Survivor]:
+def unanswered(run: Run, survivors: list[Survivor]) -> list[Survivor]:
     """Those that no person has called equivalent."""
     known = equivalents(run.tools.db, run.item.id) if survivors else {}
     return [one for one in survivors if one.refuses and one.mark not in known]
 
 
-def _survived(run: Run, judged: Judged, alive: list[Survivor], files: list[str]) -> Rejected:
+def survived(alive: list[Survivor]) -> Finding:
     shown = alive[:SHOWN]
     more = f" {len(alive) - SHOWN} more live." if len(alive) > SHOWN else ""
-    finding = Finding(
+    return Finding(
         gate=GateName.MUTATION,
         verdict=Verdict.MUTANT_SURVIVED,
         message=f"mutants live: {'; '.join(one.told for one in shown)}.{more} Write a test that fails with each.",
         requirements=sorted({ident for one in alive for ident in one.requirements}),
         output="\n".join(one.diff for one in shown),
     )
-    told = feedback(run, judged, [finding], files)
-    return Rejected(finding.verdict, told.model_copy(update={"survivors": shown}))
 
 
 def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]) -> VerdictFeedback:

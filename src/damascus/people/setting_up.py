@@ -45,12 +45,22 @@ name = {name}
 # Commands that CI runs on every story's commit. Default: the test command above and the story's own.
 # lint = "make lint"
 
+[flow]
+# direct: one agent writes, every gate judges. full: critics attack its tests and its code first, in twelve steps, for
+# five to ten times the cost (docs/flow.md); single stories can choose it by `flow: full` in their spec.
+# profile = "full"
+
 [workspace]
 # A command that prepares a fresh checkout (cached by your lock files), and untracked files it needs.
 # setup = "make deps"
 # copy = [".env.test"]
 
 {agent}"""
+
+FLOW = (
+    "One agent builds each story and every gate judges it. With critics between (`flow: full` in a spec) that costs "
+    "five to ten times as much and brings tests that somebody tried to fool (docs/flow.md)."
+)
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,7 @@ def set_up(
     if row.joined:
         said.append(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
     said.append(f"{SETTINGS_FILE}: {_written(file, repository, found, way)}")
+    said += [FLOW] if new else []
     on_main, told = _brought_to_main(repository, found.main, commit)
     said.append(told)
     if way is not None:

@@ -118,6 +118,26 @@ CREATE TABLE public.active_scopes (
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
 
+CREATE TABLE public.artifacts (
+    item_id bigint NOT NULL,
+    name text NOT NULL,
+    version integer NOT NULL,
+    run_no integer NOT NULL,
+    step text NOT NULL,
+    sha256 text NOT NULL,
+    content bytea NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT artifacts_are_capped CHECK ((octet_length(content) <= 2000000)),
+    CONSTRAINT artifacts_are_named_below_the_run CHECK (((name ~ '^(signal|plan|build)/[A-Za-z0-9_][A-Za-z0-9_./-]*$'::text) AND (name !~ '\.\.'::text))),
+    CONSTRAINT artifacts_version_from_one CHECK ((version >= 1))
+);
+
+COMMENT ON CONSTRAINT artifacts_are_capped ON public.artifacts IS 'Longer than anybody would read.';
+
+COMMENT ON CONSTRAINT artifacts_are_named_below_the_run ON public.artifacts IS 'A name that leads out of the run folder is nobody''s artifact.';
+
+COMMENT ON CONSTRAINT artifacts_version_from_one ON public.artifacts IS 'Versions are counted from one, without a gap, by whoever writes the next.';
+
 CREATE TABLE public.budget_raises (
     project_id bigint NOT NULL,
     item_id bigint DEFAULT 0 NOT NULL,
@@ -552,6 +572,9 @@ CREATE TABLE public.workers (
     trouble jsonb
 );
 
+ALTER TABLE ONLY public.artifacts
+    ADD CONSTRAINT artifacts_pkey PRIMARY KEY (item_id, name, version);
+
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_pkey PRIMARY KEY (project_id, item_id, unit);
 
@@ -694,6 +717,9 @@ CREATE INDEX work_items_wait ON public.work_items USING btree (wait_kind, wait_k
 
 ALTER TABLE ONLY public.active_scopes
     ADD CONSTRAINT active_scopes_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.artifacts
+    ADD CONSTRAINT artifacts_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

@@ -24,6 +24,7 @@ from damascus.engine.run import Run
 from damascus.system.seats import CHECKOUT
 
 MOST_WORDS = 600
+MOST_SENTENCES = 50
 
 
 class Ending(BaseModel):
@@ -57,6 +58,8 @@ class AgentResult(BaseModel):
     tail: str = ""
     transcript: str = ""
     usage: Usage = Usage()
+    cost: int | None = None
+    """In millionths of a dollar; None: nobody knows the price of its model."""
     ending: Ending = Ending()
     confinement: str = "unconfined"
     forbidden: list[Finding] = Field(default_factory=list)
@@ -110,7 +113,13 @@ class AgentResult(BaseModel):
 
 
 def _flat(report: Report) -> dict[str, object]:
-    return {**report.claims, **report.model_dump(exclude={"claims"})}
+    return {**report.claims, **report.whole, **report.model_dump(exclude={"claims", "whole"})}
+
+
+def sentences(told: object) -> list[str]:
+    """A claim as sentences: one, or a list of them. Whatever else it is says nothing."""
+    listed = [told] if isinstance(told, str) else told if isinstance(told, list) else []
+    return [clean(each, 500) for each in listed[:MOST_SENTENCES] if isinstance(each, str) and each.strip()]
 
 
 # ── what becomes of the story ─────────────────────────────────────────────────────────────────────────

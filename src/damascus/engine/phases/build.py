@@ -2,6 +2,8 @@
 
 prepare → implement → red → a place in the queue → rebase → verify → push → propose → ci → review
 
+With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py).
+
 Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
 of exactly those that land before it. Where CI runs elsewhere it is tested on top of main, and queues only to land.
 """
@@ -12,6 +14,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Phase, Verdict
+from damascus.engine.flow.full import full
 from damascus.engine.judging import objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -36,7 +39,7 @@ def build(run: Run) -> Outcome:
         return _no_agent(run)
 
     start = prepare(run)
-    made = implement(run, spec, start)
+    made = full(run, spec, start) if in_full(run, spec, start.base) else implement(run, spec, start)
     if isinstance(made, Outcome):
         return made
 
@@ -57,6 +60,10 @@ def build(run: Run) -> Outcome:
         sent_back = queue.after(spec, place, tested)
         if sent_back is not None:
             return sent_back
+
+
+def in_full(run: Run, spec: Spec, base: str) -> bool:
+    return (spec.flow or run.tools.read_config(base).flow.profile) == "full"
 
 
 def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:

@@ -15,6 +15,7 @@ from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.waits import WaitKind
 from damascus.engine.elsewhere import made_here
+from damascus.engine.flow.commit import COMMIT
 from damascus.engine.judging import objection
 from damascus.engine.queue.places import MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -61,7 +62,7 @@ def _merged(run: Run) -> Outcome:
 
 def _first(run: Run) -> Tested | Outcome:
     """Green and the first in the queue, with all that main needs and a person's word; or what is waited for."""
-    spec, built = parse_spec(run.item.spec, run.item.spec_path), run.latest(IMPLEMENT)
+    spec, built = parse_spec(run.item.spec, run.item.spec_path), run.latest(IMPLEMENT, COMMIT)
     assert built is not None
     made, queue = made_here(run, built), MergeQueue(run, to_land=True)
     while True:

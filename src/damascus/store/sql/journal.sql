@@ -27,13 +27,20 @@ SELECT input -> 'process' AS process FROM journal
  WHERE item_id = %(item)s::bigint AND status = 'intent' AND jsonb_typeof(input -> 'process') = 'object';
 
 -- name: latest_step
-SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = %(step)s::text AND status = 'done'
+SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = ANY(%(steps)s::text[]) AND status = 'done'
  ORDER BY run_no DESC, done_at DESC LIMIT 1;
 
 -- name: last_agent
 -- Who was sent last in an earlier run of the item: what lies in its workspace is theirs.
-SELECT run_no, input ->> 'role' AS role FROM journal
+SELECT run_no, input ->> 'role' AS role, key <> '' AND output -> 'forbidden' <> '[]' AS overstepped FROM journal
  WHERE item_id = %(item)s::bigint AND run_no < %(run)s::int AND input ? 'role' ORDER BY started_at DESC LIMIT 1;
+
+-- name: last_work
+-- What the last agent that writes files left, in an earlier run of the item; of several in one run none that overstepped
+-- its role.
+SELECT output ->> 'tree' AS tree FROM journal
+ WHERE item_id = %(item)s::bigint AND run_no < %(run)s::int AND status = 'done' AND input ? 'role'
+   AND output ->> 'tree' IS NOT NULL AND (key = '' OR output -> 'forbidden' = '[]') ORDER BY run_no DESC, done_at DESC LIMIT 1;
 
 -- name: earlier_steps
 -- The newest result of each of these steps in the item's earlier runs.
@@ -79,3 +86,10 @@ UNION ALL
 SELECT 'edges', '', '', NULL, NULL, 0, NULL WHERE EXISTS (
     SELECT 1 FROM repo_edges WHERE up = %(repo)s::bigint OR down = %(repo)s::bigint)
  ORDER BY what, far, updated_at DESC NULLS LAST, story_id;
+
+-- name: steps_of_build
+-- All that was done in the newest run of the item's build, oldest first.
+SELECT step, key, output FROM journal
+ WHERE item_id = %(item)s::bigint AND status = 'done'
+   AND run_no = (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')
+ ORDER BY done_at, step, key;

@@ -1,0 +1,74 @@
+"""What the agents of a full build said, for the receipt: claims, each with who made it. No evidence is here."""
+
+from pydantic import BaseModel, Field
+
+from damascus.domain.critique import Critique
+from damascus.engine.agent_step.results import AgentResult
+from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS, SELF_REVIEW, Reviewed
+from damascus.engine.flow.full import STEPS
+from damascus.engine.flow.hardening import EXPLAIN_MUTANTS
+from damascus.engine.flow.opening import BRANCH, Notes
+from damascus.engine.flow.papers import review, summary
+from damascus.engine.flow.work import SPENT
+from damascus.engine.run import Run
+from damascus.engine.step import StepKind
+from damascus.engine.steps.implement import Made
+
+CRITICS = (CRITIQUE_TESTS, CRITIQUE_CODE, SELF_REVIEW)
+AGENTS = {step.name: step for step in (*STEPS, EXPLAIN_MUTANTS) if step.kind is StepKind.AGENT}
+
+
+class Said(BaseModel):
+    """One agent's report."""
+
+    step: str
+    role: str
+    round: int
+    subtask: str
+    critique: Critique | None = None
+    claims: dict[str, object] = Field(default_factory=dict)
+    """Numbers and words that the agent claimed."""
+    text: str = ""
+    """Its prose artifact."""
+
+
+def said(run: Run) -> list[Said]:
+    """Every report of the story's latest build, oldest first; none in profile `direct`."""
+    rows = run.tools.db.all("steps_of_build", item=run.item.id)
+    if not any(row["step"] == BRANCH.name for row in rows):
+        return []
+    return [_said(row["step"], row["key"], row["output"]) for row in rows if row["step"] in AGENTS]
+
+
+def _said(name: str, key: str, output: object) -> Said:
+    step = AGENTS[name]
+    result = step.parse(output)
+    assert isinstance(result, AgentResult)
+    subtask, _, turn = key.rpartition(".")
+    told = Said(step=name, role=step.role, round=int(turn or 1), subtask=subtask, claims=result.claims)
+    match result:
+        case Reviewed():
+            return told.model_copy(update={"critique": result.word, "text": review(result.word)})
+        case Made():
+            return told.model_copy(update={"text": summary(result)})
+        case Notes():
+            return told.model_copy(update={"text": result.text})
+    return told
+
+
+def left_out(run: Run) -> list[str]:
+    """The steps that nobody took in the story's latest build, by name: in profile `direct` every critic."""
+    rows = run.tools.db.all("steps_of_build", item=run.item.id)
+    taken = {row["step"] for row in rows}
+    if BRANCH.name not in taken:
+        return [step.name for step in CRITICS]
+    base = next((row["output"]["base"] for row in rows if row["step"] == BRANCH.name), None)
+    skipped = run.tools.read_config(base).flow.skip if base else []
+    return [step.name for step in STEPS if step.name in skipped]
+
+
+def left_open(run: Run) -> list[str]:
+    """What the run's budget kept from being cured, in the story's latest build."""
+    rows = run.tools.db.all("steps_of_build", item=run.item.id)
+    spent = [SPENT.parse(row["output"]) for row in rows if row["step"] == SPENT.name]
+    return [f"the run's budget was used up ({each.used}): {concern}" for each in spent for concern in each.left]
