@@ -46,8 +46,7 @@ test-author)
     printf '# REQ-001\\ntest "$(sh %s.sh)" = "hello %s"\\n' "$name" "$name" >> tests/test_$name.sh ;;
 test-critic)
     grep "every word" tests/test_$name.sh > /dev/null || { status=UNVERIFIED helps=true concern='"one word only"'; } ;;
-code-implementer) echo "echo 'hello $name'" > $name.sh ;;
-code-critic) status=UNVERIFIED concern='"no quotes are needed"' ;;
+code-implementer) echo "echo bye $name" > $name.sh ;;
 fixer) echo "echo hello $name" > $name.sh ;;
 doc-writer) echo "$name says hello" > docs/$name.md ;;
 esac
@@ -55,7 +54,7 @@ printf '{"status": "%s", "can_further_iteration_help": %s, "summary": "read", "c
     $status $helps "$concern" > $DAMASCUS_REPORT
 echo "end $DAMASCUS_ROLE" >> $log
 """
-"""Every role of profile `full`. The test-critic sends the tests back once, the code-critic leaves work to the fixer."""
+"""Every role of profile `full`. The test-critic sends the tests back once, the code is wrong until the fixer comes."""
 WAITING = 'echo "waits $DAMASCUS_ROLE" >> $log\n while ! test -e $signs/go; do sleep 0.02; done'
 """Between its test and its code it waits until `let_go`."""
 ROUGH = "---\nstory: {name}\ntitle: Story {name}\n---\nSomething is wanted.\n"

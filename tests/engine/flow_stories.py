@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from damascus.engine.flow.commit import COMMIT
 from damascus.engine.step import Step
 from tests.engine.shell_stories import config, good, shell_story
 from tests.yard import Yard
@@ -57,6 +58,13 @@ def story_of(**turns: Any) -> dict[str, list[dict[str, Any]]]:
         own = given.get(role, usual)
         listed += own if isinstance(own, list) else [own]
     return {"one": listed}
+
+
+def committed(yard: Yard, path: str) -> str:
+    """A file of the commit that the flow came to, whatever is made of it afterwards."""
+    found = yard.project.mirror.read(journal(yard, COMMIT)[-1].commit, path)
+    assert found is not None
+    return found.decode()
 
 
 def journal(yard: Yard, step: Step[Any]) -> list[Any]:

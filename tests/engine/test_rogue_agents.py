@@ -16,6 +16,7 @@ from tests.engine.flow_stories import (
     FULL,
     TEST,
     author,
+    committed,
     full_story,
     journal,
     story_of,
@@ -140,7 +141,7 @@ def test_a_fixer_may_add_a_test(tmp_path: Path, database_url: str) -> None:
     yard.add(full_story(scope=["one.sh", "tests/", "docs/one.md"]))
     more = author("fixer", {"tests/test_two.sh": '# REQ-001\ntest "$(sh one.sh)"\n'})
     yard.work(Watched(yard, story_of(code_critic=unverified("code-critic", "hm", helps=False), fixer=more)))
-    assert yard.item("one")["phase"] == "done" and yard.on_main("tests/test_two.sh") is not None
+    assert committed(yard, "tests/test_two.sh") and verdicts(yard) == []
 
 
 @pytest.mark.req("F12")

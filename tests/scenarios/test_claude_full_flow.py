@@ -34,7 +34,7 @@ def every_role(yard: Yard) -> dict[str, list[Turn]]:
         "Build the story below": [[writes(yard, CODE, RIGHT)], [reports(changed=["the value"])], [say("done")]],
         "Judge the code of": judges("VERIFIED", before=WITHOUT_RIGHT),
         "Review the whole change": judges("VERIFIED"),
-        MARK: judges("VERIFIED", requirements=[{"id": "REQ-001", "status": "FULLY_VERIFIED", "tests": [MARK]}]),
+        MARK: judges("VERIFIED", requirements=[{"id": "REQ-001", "status": "MVP_VERIFIED", "tests": [MARK]}]),
         "Judge the tests of": judges("UNVERIFIED", **unsure),
         "Write the tests of": [[writes(yard, TEST, ASKS)], [reports(changed=["a test"])], [say("done")]],
     }
@@ -57,4 +57,4 @@ def test_claude_code_plays_every_part(tmp_path: Path, database_url: str, proof: 
     assert yard.item("S-1")["attempts"] == 0 and yard.on_main(CODE) == RIGHT.strip(), "a critic changed nothing"
     assert MARK in str(yard.on_main(TEST))
     critique = (yard.project.runs / "S-1/build/test_critique.md").read_text()
-    assert critique.startswith("Status: VERIFIED") and "REQ-001: FULLY_VERIFIED" in critique
+    assert critique.startswith("Status: VERIFIED") and "REQ-001: MVP_VERIFIED" in critique

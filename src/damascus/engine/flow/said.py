@@ -1,10 +1,9 @@
 """What the agents of a full build said, for the receipt: claims, each with who made it. No evidence is here."""
 
-from pydantic import BaseModel, Field
-
-from damascus.domain.critique import Critique
+from damascus.domain.said import Said
+from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult
-from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS, SELF_REVIEW, Reviewed
+from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS, Reviewed
 from damascus.engine.flow.full import STEPS
 from damascus.engine.flow.hardening import EXPLAIN_MUTANTS
 from damascus.engine.flow.opening import BRANCH, Notes
@@ -13,30 +12,15 @@ from damascus.engine.flow.work import SPENT
 from damascus.engine.run import Run
 from damascus.engine.step import StepKind
 from damascus.engine.steps.implement import Made
+from damascus.store.db import Row
 
-CRITICS = (CRITIQUE_TESTS, CRITIQUE_CODE, SELF_REVIEW)
+CRITICS = (CRITIQUE_TESTS, CRITIQUE_CODE)
 AGENTS = {step.name: step for step in (*STEPS, EXPLAIN_MUTANTS) if step.kind is StepKind.AGENT}
-
-
-class Said(BaseModel):
-    """One agent's report."""
-
-    step: str
-    role: str
-    round: int
-    subtask: str
-    critique: Critique | None = None
-    claims: dict[str, object] = Field(default_factory=dict)
-    """Numbers and words that the agent claimed."""
-    text: str = ""
-    """Its prose artifact."""
 
 
 def said(run: Run) -> list[Said]:
     """Every report of the story's latest build, oldest first; none in profile `direct`."""
-    rows = run.tools.db.all("steps_of_build", item=run.item.id)
-    if not any(row["step"] == BRANCH.name for row in rows):
-        return []
+    rows = _steps(run)
     return [_said(row["step"], row["key"], row["output"]) for row in rows if row["step"] in AGENTS]
 
 
@@ -58,9 +42,8 @@ def _said(name: str, key: str, output: object) -> Said:
 
 def left_out(run: Run) -> list[str]:
     """The steps that nobody took in the story's latest build, by name: in profile `direct` every critic."""
-    rows = run.tools.db.all("steps_of_build", item=run.item.id)
-    taken = {row["step"] for row in rows}
-    if BRANCH.name not in taken:
+    rows = _steps(run)
+    if not rows:
         return [step.name for step in CRITICS]
     base = next((row["output"]["base"] for row in rows if row["step"] == BRANCH.name), None)
     skipped = run.tools.read_config(base).flow.skip if base else []
@@ -69,6 +52,14 @@ def left_out(run: Run) -> list[str]:
 
 def left_open(run: Run) -> list[str]:
     """What the run's budget kept from being cured, in the story's latest build."""
-    rows = run.tools.db.all("steps_of_build", item=run.item.id)
-    spent = [SPENT.parse(row["output"]) for row in rows if row["step"] == SPENT.name]
+    spent = [SPENT.parse(row["output"]) for row in _steps(run) if row["step"] == SPENT.name]
     return [f"the run's budget was used up ({each.used}): {concern}" for each in spent for concern in each.left]
+
+
+def _steps(run: Run) -> list[Row]:
+    """What was done in the story's latest build, if that was a full one. A direct build is known by its own journal, so
+    that it costs no look into the database."""
+    if run.item.phase == Phase.BUILD and run.result(BRANCH) is None:
+        return []
+    rows = run.tools.db.all("steps_of_build", item=run.item.id)
+    return rows if any(row["step"] == BRANCH.name for row in rows) else []
