@@ -49,7 +49,7 @@ def test_approved_it_lands_with_the_name_on_the_receipt(yard: Yard, command: Cli
     done = command(*(number(yard) if word == "N" else word for word in words))
     assert done.code == 0 and "one is approved by Ada <ada@example.invalid>" in done.out
     assert goes_on(yard) == "done"
-    assert command("receipt", "one").json["approval"]["by"] == "Ada <ada@example.invalid>"
+    assert command("receipt", "one", "--evidence").json["approval"]["by"] == "Ada <ada@example.invalid>"
     assert yard.questions() == []
 
 

@@ -63,7 +63,7 @@ def test_a_person_calls_them_equivalent_with_a_reason_and_the_same_is_never_aske
     item = yard.item("S-1")
     assert (item["phase"], item["last_verdict"]) == ("blocked", "mutant_survived"), item
     assert item["last_feedback"]["requirements"] == ["REQ-001"]
-    receipt = json.loads(command("receipt", "S-1").out)["mutants"]
+    receipt = json.loads(command("receipt", "S-1", "--evidence").out)["mutants"]
     assert receipt["partial"]["REQ-001"][0].startswith("m.py:2 ") and receipt["equivalent"] == []
 
     asked = command("inbox").out
@@ -77,6 +77,6 @@ def test_a_person_calls_them_equivalent_with_a_reason_and_the_same_is_never_aske
 
     assert yard.item("S-1")["phase"] == "done", yard.questions()
     assert len(yard.query("SELECT id FROM human_issues")) == 1
-    told = json.loads(command("receipt", "S-1").out)["mutants"]
+    told = json.loads(command("receipt", "S-1", "--evidence").out)["mutants"]
     assert {one["a person's word"] for one in told["equivalent"]} == {"five is never asked for"}
     assert (told["partial"], told["survivors"]) == ({}, []) and "survived" in told["told"]

@@ -58,7 +58,7 @@ def test_old_things_of_a_story_that_is_over_go_and_a_living_ones_stay(yard: Yard
     os.utime(log, (0, 0))
     living, over = events(yard, "S-2"), events(yard, "S-1")
     age(yard, OLD)
-    receipt = receipts.receipt(yard.db, yard.row, "S-1")
+    receipt = receipts.evidence(yard.db, yard.row, "S-1")
     told = counts(yard)
     assert told["evidence"] >= 1 and told["artifacts"] >= 1 and told["events"] > 3 and told["logs"] == 1
     apply_retention(yard.tools())
@@ -67,7 +67,7 @@ def test_old_things_of_a_story_that_is_over_go_and_a_living_ones_stay(yard: Yard
     assert not (yard.project.runs / "S-1").exists() and (yard.project.runs / "S-2").is_dir()
     assert events(yard, "S-2") == living
     assert len(events(yard, "S-1")) == len(over) - told["events"] and "story.landed" in events(yard, "S-1")
-    assert receipts.receipt(yard.db, yard.row, "S-1") == receipt
+    assert receipts.evidence(yard.db, yard.row, "S-1") == receipt
     assert yard.tools().snapshots.chain(StoryId("S-2")), "what rescue needs"
 
 

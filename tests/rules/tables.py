@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from damascus.domain.ci_failure import CiClass, Why
-from damascus.domain.critique import ReviewStatus
+from damascus.domain.critique import RequirementStatus, ReviewStatus
 from damascus.domain.described import Described
 from damascus.domain.events import EventKind
 from damascus.domain.failures import FailureClass, FailureKind
 from damascus.domain.graph import MainState
 from damascus.domain.merge_queue import EntryState
 from damascus.domain.ports import CiState, GateLane, GateName
+from damascus.domain.receipt import MutationStatus
 from damascus.domain.recovery import OptionId, QuestionAbout, QuestionKind
+from damascus.domain.requirement_status import RequirementTag
 from damascus.domain.roles import Role, Tier, Writable
 from damascus.domain.signs import EndedBy, Sign
 from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
@@ -90,6 +92,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "main_states": lambda: described(["state", "means"], MainState),
     "question_kinds": lambda: described(["kind", "means"], QuestionKind),
     "question_about": lambda: described(["about", "means"], QuestionAbout),
+    "requirement_status": lambda: described(["status", "means"], RequirementStatus),
+    "requirement_tags": lambda: described(["tag", "means"], RequirementTag),
+    "mutation_status": lambda: described(["status", "means"], MutationStatus),
     "options": lambda: table(["id", "what it does"], ([f"`{one}`", one.means] for one in OptionId if one)),
 }
 

@@ -7,7 +7,7 @@ DELIVERED = {
     *(f"T{n}" for n in range(1, 8)),
     *(f"W{n}" for n in range(1, 23)),
     *(f"A{n}" for n in (1, 5, 6, *range(10, 15), 16, 17)),
-    "F1", "F2", "F3", "F4", "F5", "F6", "F9", "F10", "F12", "F13", "F14",
+    *(f"F{n}" for n in (*range(1, 11), 12, 13, 14)),
     "X1", "X2", "X3", "X4", "X5", "X6", "X10", "X11", "X17",
 }  # fmt: skip
 

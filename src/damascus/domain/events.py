@@ -147,6 +147,7 @@ class EventKind(Described):
         "where",
         "words",
         "review",
+        "unproved",
     )
     STORY_SENT_BACK = (
         "story.sent_back",
@@ -157,6 +158,7 @@ class EventKind(Described):
         "where",
         "words",
         "review",
+        "unproved",
     )
     STORY_RESUMED = (
         "story.resumed",

@@ -30,6 +30,7 @@ ACCEPT_PICTURES = "accept the pictures"
 EDIT_SPEC = "edit the spec and add it again"
 EQUIVALENT = "the mutants change nothing that a test could notice: say why"
 APPROVE = "approve it as it is"
+ACCEPT = "accept it: your word stands for what is not proved"
 SEND_BACK = "send it back with your words"
 GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES)
 """The same run goes on from where it stands, with the answer."""
@@ -78,6 +79,7 @@ class OptionId(Described):
     RAISE_BUDGET = "raise_budget", "a new limit; who waited for it goes on"
     MEANT_SO = "meant_so", "only the question is closed"
     APPROVE = "approve", "it lands in its turn; if main moves, your word holds for the same change"
+    ACCEPT = "accept_unproved", "it lands by your word, which is on the receipt; nothing is called verified by that"
     SEND_BACK = "send_back", "needs your words: the agent is told them and works on, with a new budget"
     REVERT = "revert", "a story that reverts the commit is queued there"
     FIX = "fix", "a story that repairs it is queued there"
@@ -118,6 +120,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.RAISE_BUDGET, "|".join(map(re.escape, RAISES))),
     (OptionId.MEANT_SO, r"it was meant so"),
     (OptionId.APPROVE, re.escape(APPROVE)),
+    (OptionId.ACCEPT, re.escape(ACCEPT)),
     (OptionId.SEND_BACK, re.escape(SEND_BACK)),
 )
 """Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from damascus.domain.question_marks import MUTANTS
 
+MUTATION_OFF = "mutation: off"
+NO_FUNCTION = "mutation: no function changed"
+"""What is listed where there was nothing to do."""
 SHOWN = 20
 """At most as many in one question and one answer to an agent; the next ones come after them."""
 

@@ -54,6 +54,9 @@ class RetriedForge:
     def have(self, commit: Sha) -> bool:
         return self._tried(self.forge.have, commit)
 
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        self._tried(self.forge.annotate, commit, text)
+
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs:
         return self._tried(self.forge.remote_refs, branch, fence_ref)
 

@@ -12,7 +12,16 @@ from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, Gate
 from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import test_paths
 from damascus.gates.kept_green import changes_old_tests
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end, uncounted
+from damascus.gates.runs import (
+    counts,
+    evidence,
+    failed_tests,
+    job,
+    passed_tests,
+    tells_single_tests,
+    to_the_end,
+    uncounted,
+)
 from damascus.gates.tests_in_sources import story_tests_on_base
 from damascus.git.mirror import Mirror
 from damascus.stacks.cases import CUT_OFF, WHOLE_TREE
@@ -47,6 +56,7 @@ class Red(Gate):
             unverified=uncounted(run),
             red_tests=failed_tests(run),
             green_tests=passed_tests(before),
+            run=counts(run),
         )
 
     def _on_base(self, candidate: Candidate) -> TestRun:
@@ -64,6 +74,7 @@ class Red(Gate):
             evidence=[evidence(self.name, run)],
             unverified=[f"red run (kind {kind})", *uncounted(run)],
             green_tests=passed_tests(run),
+            run=counts(run),
         )
 
     def _finding(self, verdict: Verdict, reason: str, run: TestRun) -> Finding:

@@ -9,15 +9,17 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
+from damascus.domain.requirement_status import LATER
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import is_test, named_paths, test_paths
 from damascus.evidence.reading import tests_in
 from damascus.gates.red_green import turned_green
+from damascus.gates.requirement_tests import mapped_tests, unmapped
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
 from damascus.stacks import WrittenFile, WrittenTest, stack_of, written_name
 
-NOT_YET = ("FUTURE", "SKIP")
+NOT_YET = tuple(str(tag) for tag in LATER)
 
 
 class Requirements(Gate):
@@ -35,9 +37,20 @@ class Requirements(Gate):
             result = _by_single_tests(candidate, run, due) or _by_text(candidate, due)
         else:
             result = _by_green_tests(candidate, run, due)
+        if candidate.full and (untested := [need for one in result.findings for need in one.requirements]):
+            told = [f"{ident}: no test proves it" for ident in untested]
+            result = result.model_copy(update={"findings": [], "unverified": [*result.unverified, *told]})
         later = [f"{need.id}: tagged {need.tag}" for need in candidate.spec.requirements if need.tag in NOT_YET]
         proof = evidence(self.name, run).model_copy(update={"summary": _summary(len(due), result)})
-        return result.model_copy(update={"evidence": [proof], "unverified": [*result.unverified, *later]})
+        mapped = mapped_tests(candidate, run)
+        return result.model_copy(
+            update={
+                "evidence": [proof],
+                "unverified": [*result.unverified, *later],
+                "tests_of": mapped,
+                "unmapped": unmapped(candidate, run, mapped),
+            }
+        )
 
 
 def _due(candidate: Candidate) -> list[Requirement]:

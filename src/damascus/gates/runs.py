@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, Job, TestRun
+from damascus.domain.run_counts import RunCounts
+from damascus.stacks.printed import OUTCOMES, printed_outcomes
 
 TO_THE_END = "--continue-on-collection-errors --maxfail=0"
 
@@ -41,6 +43,31 @@ def summary(run: TestRun) -> str:
     if not run.counted:
         return f"{ended}, tests not counted"
     return f"{ended}, {run.passed} passed, {run.failed} failed, {run.skipped} skipped"
+
+
+def counts(run: TestRun) -> RunCounts:
+    """By the report, test by test, and where that hides something by the runner's own last line: pytest's report calls
+    an unexpected pass a pass."""
+    told = {name: sum(case.status == name for case in run.cases) for name in OUTCOMES}
+    told["failed"] += sum(case.status == "error" for case in run.cases)
+    single = tells_single_tests(run)
+    if not single:
+        told = {"passed": run.passed, "failed": run.failed, "skipped": run.skipped, "xfailed": 0, "xpassed": 0}
+    printed = printed_outcomes(run.summary)
+    differs: list[str] = []
+    if printed and sum(printed.values()) == sum(told.values()):
+        told = printed
+    elif printed and printed != told:
+        differs = [f"{name} {told[name]} and {printed[name]}" for name in OUTCOMES if told[name] != printed[name]]
+    return RunCounts(
+        counted=run.counted,
+        total=sum(told.values()),
+        **told,
+        single=single,
+        runners=sorted({call.runner for call in run.calls}),
+        summary=run.summary,
+        differs=differs if run.counted else [],
+    )
 
 
 def failed_tests(run: TestRun) -> list[str]:

@@ -192,6 +192,10 @@ class Mirror:
         """Name and address."""
         return self.objects.commit(commit).author.rpartition(">")[0] + ">"
 
+    def made_at(self, commit: Sha) -> str:
+        """When it was committed, in UTC."""
+        return self.objects.commit(commit).made_at.isoformat()
+
     def message(self, commit: Sha) -> str:
         return self.objects.commit(commit).message
 

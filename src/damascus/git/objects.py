@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from damascus.domain.errors import TransientError
@@ -27,6 +28,11 @@ class Commit:
     parents: tuple[Sha, ...]
     author: str
     message: str
+    committer: str = ""
+
+    @property
+    def made_at(self) -> datetime:
+        return datetime.fromtimestamp(int(self.committer.split()[-2]), UTC)
 
 
 def identity_now(author: str = "") -> str:
@@ -112,7 +118,7 @@ class Objects:
         fields = [line.partition(" ") for line in head.split("\n")]
         parents = tuple(Sha(value) for key, _, value in fields if key == "parent")
         first = {key: value for key, _, value in reversed(fields)}
-        return Commit(Sha(first["tree"]), parents, first["author"], message)
+        return Commit(Sha(first["tree"]), parents, first["author"], message, first["committer"])
 
     # ── write ─────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,6 +1,7 @@
 """The user's repository: found from any folder inside it, read with our own environment, changed by landing only.
 
-It belongs to the user. Besides main, which `git/landing.py` moves, we write four keys of its git config:
+It belongs to the user. Besides main, which `git/landing.py` moves, we write notes on what landed (`git/notes.py`) and
+four keys of its git config:
 `damascus.project` and `damascus.repository` (who it is, so that a moved folder is found again), `damascus.queue` and
 `damascus.owner`.
 """

@@ -15,8 +15,9 @@ FEW_COMMITS = 5
 FEW_OBJECTS = 200
 
 
-def hand_over(source: Objects, target: Objects, old: Sha, new: Sha, *, durable: bool = True) -> bool:
-    """Write what `new` needs beyond `old`, the commit last. False: not that simple, nothing was written."""
+def hand_over(source: Objects, target: Objects, old: Sha | None, new: Sha, *, durable: bool = True) -> bool:
+    """Write what `new` needs beyond `old` (None: beyond nothing), the commit last. False: not that simple, nothing was
+    written."""
     try:
         wanted = list(needed(source, old, new))
     except (KeyError, OverflowError):
@@ -30,8 +31,13 @@ def hand_over(source: Objects, target: Objects, old: Sha, new: Sha, *, durable: 
     return True
 
 
-def needed(source: Objects, old: Sha, new: Sha, most: int = FEW_OBJECTS) -> Iterator[Sha]:
+def needed(source: Objects, old: Sha | None, new: Sha, most: int = FEW_OBJECTS) -> Iterator[Sha]:
     """Object ids in an order in which nothing is written before what it names."""
+    if old is None:
+        if source.commit(new).parents:
+            raise OverflowError
+        yield from (*_below(source, None, source.tree_of(new)), new)
+        return
     line = [new]
     while line[-1] != old:
         parents = source.commit(line[-1]).parents

@@ -42,7 +42,7 @@ Doing = Callable[[Answering], Done]
 def about_story(a: Answering) -> Done:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
     options = a.issue["options"]
-    if not a.choice.id and recovery.APPROVE in options:
+    if not a.choice.id and (recovery.APPROVE in options or recovery.ACCEPT in options):
         return _send_back(a)  # no agent would hear them where it only waits for a word
     otherwise = _land_now if recovery.LAND_NOW in options else _words  # it waits: there is no agent to tell
     return DOES.get(a.choice.id, otherwise)(a)
@@ -159,6 +159,7 @@ def _send_back(a: Answering) -> Done:
 
 DOES: dict[OptionId, Doing] = {
     OptionId.APPROVE: _approve,
+    OptionId.ACCEPT: _approve,
     OptionId.SEND_BACK: _send_back,
     OptionId.RETRY: _retry,
     OptionId.CANCEL: _cancel,

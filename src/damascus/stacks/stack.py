@@ -194,6 +194,8 @@ class Runner:
     """Did this call, of this command, ask for this file? None: by its words."""
     summary: "Later[Callable[[str], Counts | None]] | None" = None
     """Reads the count that it prints."""
+    line: re.Pattern[str] | None = None
+    """The lines of that summary."""
     loose: bool = False
     """Others may print what looks like its summary: asked last."""
     names_unloaded: bool = False

@@ -23,6 +23,8 @@ class WrittenTest:
     body: str
     certain: bool = True
     """Does the source alone say that a runner reports a test of this name? Not of one made in a loop or a condition."""
+    negative: bool = False
+    """Does it assert that something is refused or fails? By what stands in the source (docs/receipts.md)."""
 
     @property
     def counts(self) -> bool:

@@ -1,4 +1,4 @@
-"""The evidence of a story's last attempt, read from the journal: what `receipt S` prints."""
+"""A story's receipt, and beside it all evidence of its last attempt, both read from the journal."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,20 +6,28 @@ from typing import Any
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import EventKind
 from damascus.domain.pictures import Picture
+from damascus.domain.receipt import BuildReceipt
 from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.survivors import MutationScore, Survivor, partial
 from damascus.domain.verdict import Phase
-from damascus.store import views
+from damascus.store import journal, views
 from damascus.store.db import Database, Row
 from damascus.store.equivalents import equivalents
 from damascus.store.projects import ProjectRow
 from damascus.store.screenshots import accepted_in
 
+RECEIPT = "receipt"
 JUDGED = ("red", "verify", "review")
 UNCONFINED = "unconfined"
 
 
-def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
+def latest_receipt(db: Database, item: int) -> BuildReceipt | None:
+    """The receipt of the newest commit that the gates passed, as the step wrote it."""
+    found = journal.latest(db, item, RECEIPT)
+    return BuildReceipt.model_validate(found) if found is not None else None
+
+
+def evidence(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
     """Everything from the run whose agent made the candidate, to the landing."""
     row = views.story_row(db, project, story)
     found = db.one("view_last_build", item=row.id)
@@ -54,7 +62,7 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "landing": _landing(db, row.id, steps),
         "confinement": (confinement := _confinement(steps)),
         "unverified": sorted({*_unverified(gates, row.phase, confinement), *_waved_through(steps), *_spec(db, row.id)}),
-        "steps": [_step(step) for step in steps],
+        "steps": [_step(step) for step in steps if step["step"] != RECEIPT],
     }
 
 

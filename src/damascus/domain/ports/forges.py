@@ -196,6 +196,9 @@ class MainBranch(Protocol):
         ...
 
     def landed(self, commit: Sha) -> bool: ...
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        """This receipt is the note on a commit that landed, in the place of whatever was there."""
+        ...
 
 
 class StoryBranches(Protocol):

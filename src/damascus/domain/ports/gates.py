@@ -12,6 +12,8 @@ from damascus.domain.described import Described
 from damascus.domain.ids import Sha
 from damascus.domain.pictures import Picture
 from damascus.domain.requirement_lines import RequirementLines
+from damascus.domain.requirement_status import MappedTest
+from damascus.domain.run_counts import RunCounts
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.survivors import MutationScore, Survivor
@@ -106,6 +108,8 @@ class TestRun(BaseModel):
     """Sources of the tree that the command itself changed or took away."""
     restored: list[str] = Field(default_factory=list)
     """Those that it wrote, and that are as before."""
+    summary: str = ""
+    """The last lines that the runner printed of its own, to the letter."""
 
     @property
     def green(self) -> bool:
@@ -225,6 +229,14 @@ class GateResult(BaseModel):
     score: MutationScore | None = None
     pictures: list[Picture] = Field(default_factory=list)
     """Of pages. Those that look other than a person accepted are a person's to accept."""
+    bodies: MutationScore | None = None
+    """What became of the mutants of whole functions."""
+    run: RunCounts | None = None
+    """Of the run that the gate judged: its numbers, and the runner's own words."""
+    tests_of: dict[str, list[MappedTest]] = Field(default_factory=dict)
+    """By requirement the tests that belong to it, each with its outcome."""
+    unmapped: dict[str, str] = Field(default_factory=dict)
+    """By requirement why that can't be told."""
 
 
 class ChangedFile(BaseModel):
@@ -254,6 +266,9 @@ class Candidate:
     env: Mapping[str, str] = field(default_factory=dict)
     acceptance: bytes | None = None
     red: GateResult | None = None
+    full: bool = False
+    """Critics look at it too: a requirement without a test is theirs and a person's matter, and a test that is expected
+    to fail may be so where it is tagged EXT or FUTURE."""
     given_up: Callable[[], bool] = lambda: False
     """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 

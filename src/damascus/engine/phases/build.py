@@ -1,6 +1,6 @@
 """Build: a spec becomes a commit on its own branch, tested on top of main, with a pull request and green CI.
 
-prepare → implement → red → a place in the queue → rebase → verify → push → propose → ci → review
+prepare → implement → red → a place in the queue → rebase → verify → receipt → push → propose → ci → review
 
 With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py).
 
@@ -24,10 +24,11 @@ from damascus.engine.steps.prepare import PREPARE, prepare
 from damascus.engine.steps.propose import PROPOSE, propose
 from damascus.engine.steps.push import PUSH, push
 from damascus.engine.steps.rebase import REBASE, rebase
+from damascus.engine.steps.receipt import RECEIPT, missing_proof, receipt_of, write_receipt
 from damascus.engine.steps.red import RED, prove_red
 from damascus.engine.steps.verify import VERIFY, verify
 
-STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, PUSH, PROPOSE, CI)
+STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, RECEIPT, PUSH, PROPOSE, CI)
 
 
 def build(run: Run) -> Outcome:
@@ -53,10 +54,10 @@ def build(run: Run) -> Outcome:
         if isinstance(place, Outcome):
             return place
         if isinstance(place, Tested):
-            return _to_review(place)
+            return _to_review(run, place)
         tested = _tested(run, spec, made, place)
         if isinstance(tested, Tested):
-            return _to_review(tested)
+            return _to_review(run, tested)
         sent_back = queue.after(spec, place, tested)
         if sent_back is not None:
             return sent_back
@@ -67,18 +68,23 @@ def in_full(run: Run, spec: Spec, base: str) -> bool:
 
 
 def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:
-    """verify → push → propose → ci, in its place."""
+    """verify → receipt → push → propose → ci, in its place."""
     judged = verify(run, spec, made, place.commit, place.onto)
-    refused = objection(run, judged, made.files_changed) or push(run, place.commit)
-    if refused is not None:
+    if (objected := objection(run, judged, made.files_changed)) is not None:
+        return objected
+    write_receipt(run, spec, made, judged, place.onto)
+    if (refused := push(run, place.commit)) is not None:
         return refused
     pull = propose(run, spec, place.commit)
     green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: push(run, again))
     return green if isinstance(green, Outcome) else Tested(Sha(green.sha), place.onto, pull.url)
 
 
-def _to_review(tested: Tested) -> Advance:
-    return Advance(Phase.REVIEW, {**tested.facts(), "queue_green": tested.commit})
+def _to_review(run: Run, tested: Tested) -> Outcome:
+    """Green and proposed; what is not proved needs a person's word first."""
+    receipt = receipt_of(run, tested.commit)
+    asked = missing_proof(run, receipt, tested.onto, tested.commit) if receipt else None
+    return asked or Advance(Phase.REVIEW, {**tested.facts(), "queue_green": tested.commit})
 
 
 def _back_to_spec(reason: str) -> Outcome:

@@ -20,7 +20,7 @@ PERSON = "person"
 APPROVAL = Step(
     "approval", Phase.REVIEW, StepKind.LOCAL, AskedApproval,
     "what a person is asked to approve; again in merge if it reads differently",
-    also=(Phase.MERGE,),
+    also=(Phase.BUILD, Phase.MERGE),
 )  # fmt: skip
 
 
@@ -28,7 +28,7 @@ def missing_approval(run: Run, base: Sha, commit: Sha) -> NeedsPerson | None:
     """The question, or None: nobody has to be asked (any more)."""
     if not wanted(run, base) or approval_of(run, base, commit) is not None:
         return None
-    asked = AskedApproval(change=_change(run, base, commit), commit=commit)
+    asked = AskedApproval(change=change_mark(run, base, commit), commit=commit)
     run.local(APPROVAL, lambda: asked, key=asked.change)
     return _question(run, asked, base)
 
@@ -40,11 +40,11 @@ def wanted(run: Run, base: Sha) -> bool:
 
 def approval_of(run: Run, base: Sha, commit: Sha) -> Approval | None:
     """The word that holds for this change, whichever commit it was shown in."""
-    row = run.tools.db.one("approval_of", item=run.item.id, change=_change(run, base, commit))
+    row = run.tools.db.one("approval_of", item=run.item.id, change=change_mark(run, base, commit))
     return Approval.model_validate({**row["output"], "at": row["done_at"].isoformat()}) if row else None
 
 
-def _change(run: Run, base: Sha, commit: Sha) -> str:
+def change_mark(run: Run, base: Sha, commit: Sha) -> str:
     return change_of(run.tools.mirror.patch(base, commit, "--no-renames"), run.item.spec_hash)
 
 

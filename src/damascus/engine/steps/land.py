@@ -1,6 +1,7 @@
 """Land: main moves to exactly the tested commit, by compare and swap, and the pull request is closed truthfully."""
 
 from datetime import timedelta
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -10,6 +11,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Wait
 from damascus.domain.ports import Blocked, HeadNeeded, Pull, Stale
+from damascus.domain.receipt import BuildReceipt
 from damascus.domain.verdict import Phase
 from damascus.domain.waits import WaitKind
 from damascus.engine.queue.places import Tested
@@ -17,6 +19,7 @@ from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.approval import approval_of, wanted
 from damascus.engine.steps.push import drop_queue_branch, drop_story_branch, push_fenced
+from damascus.engine.steps.receipt import put_note, receipt_of
 from damascus.store import merge_queue, people
 
 DIRTY_LOOK = timedelta(seconds=10)
@@ -49,18 +52,32 @@ def begun(run: Run, turn: int) -> Tested | None:
 
 
 def land(run: Run, tested: Tested, turn: int) -> Landing:
+    receipt = cache(lambda: receipt_of(run, tested.commit))
+
+    def do(given: dict[str, Any]) -> Landing:
+        landing = _move_main(run, Sha(given["old"]), Sha(given["new"]))
+        if landing.how == "landed":
+            put_note(run, tested.commit, receipt(), given.get("approval"))
+        return landing
+
     return run.effect(
         LAND,
-        lambda given: _move_main(run, Sha(given["old"]), Sha(given["new"])),
+        do,
         key=str(turn),
-        intent=lambda: {"old": tested.onto, "new": tested.commit, "pull": run.item.pr_url, **_word(run, tested)},
+        intent=lambda: {
+            "old": tested.onto,
+            "new": tested.commit,
+            "pull": run.item.pr_url,
+            **_word(run, tested, receipt()),
+        },
         with_done=lambda c, landing: merge_queue.landed(c, run.item.id) if landing.how == "landed" else None,
     )
 
 
-def _word(run: Run, tested: Tested) -> dict[str, Any]:
+def _word(run: Run, tested: Tested, receipt: BuildReceipt | None) -> dict[str, Any]:
     """Whose word it lands by, kept with the landing."""
-    found = approval_of(run, tested.onto, tested.commit) if wanted(run, tested.onto) else None
+    asked = wanted(run, tested.onto) or bool(receipt and receipt.unproved)
+    found = approval_of(run, tested.onto, tested.commit) if asked else None
     return {"approval": found.model_dump() | {"commit": tested.commit}} if found else {}
 
 

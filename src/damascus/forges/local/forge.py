@@ -29,7 +29,7 @@ from damascus.domain.ports import (
 from damascus.domain.ports.forges import SKIPPED_LISTED
 from damascus.forges import ForgeSetup
 from damascus.forges.local.pulls import LocalPulls, PullRecord, branch_ref
-from damascus.git import landing
+from damascus.git import landing, notes
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.objects import EMPTY_TREE
 from damascus.git.repository import Repository
@@ -89,6 +89,9 @@ class LocalForge:
         self._assert_there()
         at_tip = self.repository.tip(self.main_branch) == commit
         return at_tip or landing.contains(self.repository, self.main_branch, commit)
+
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        notes.annotate(self.repository, self.mirror, commit, text)
 
     # ── branches ──────────────────────────────────────────────────────────────────────────────────────
 

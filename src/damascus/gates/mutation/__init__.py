@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult
+from damascus.domain.survivors import MUTATION_OFF, NO_FUNCTION, MutationScore
 from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import code_paths, is_test
 from damascus.gates.coverage_run import Looks
@@ -22,7 +23,6 @@ from damascus.stacks.mutants import Function, only_ran
 from damascus.stacks.others import OTHER_CODE
 
 OUTCOMES = ("killed", "survived", "unviable", "not run")
-NO_FUNCTION = "mutation: no function changed"
 REPAIR = "Write a test that fails when the function gives a wrong answer."
 
 
@@ -35,7 +35,7 @@ class Mutation(Gate):
 
     def check(self, candidate: Candidate) -> GateResult:
         if candidate.config.gates.mutation == "off":
-            return GateResult(gate=self.name, unverified=["mutation: off"])
+            return GateResult(gate=self.name, unverified=[MUTATION_OFF])
         changed = changed_code(candidate)
         unread = [f"mutation: {path} can't be read" for path in changed.unread]
         unread += [f"mutation: {where}: what it makes when it runs has no mutant" for where in changed.hidden]
@@ -73,6 +73,21 @@ def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
         lines=needed_lines(done, (*done.trials, *done.later)),
         notes=list(notes(done)),
         flaky=done.flaky,
+        bodies=_score(done),
+    )
+
+
+def _score(done: Examination) -> MutationScore:
+    """Each mutant once: what was tried again with more tests counts as it ended last."""
+    last = {(one.where, one.operator): one.outcome for one in (*done.trials, *done.later)}
+    ended = list(last.values())
+    return MutationScore(
+        by=["bodies of functions"],
+        killed=ended.count("killed"),
+        survived=ended.count("survived"),
+        unviable=ended.count("unviable"),
+        not_run=ended.count("not run"),
+        total=len(ended),
     )
 
 

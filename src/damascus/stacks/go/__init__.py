@@ -64,6 +64,7 @@ STACK = Stack(
     runners=(
         Runner(
             "go",
+            line=re.compile(r"^(?:ok|FAIL|\?)[ \t]{1,20}\S{1,500}[ \t]{1,20}\S[^\n]{0,300}$", re.M),
             leaves_out=("-run", "-skip", "-test.run", "-bench", "-fuzz"),
             covers=Later(f"{ROOM}.cases:covers"),
             summary=Later(f"{ROOM}.printed:go_summary"),

@@ -111,21 +111,25 @@ CHECK_SETTINGS = CheckSettings(
 RUNNERS = (
     Runner(
         "node",
+        line=re.compile(r"^(?:#|ℹ) (?:tests|suites|pass|fail|cancelled|skipped|todo) \d{1,9}$", re.M),
         leaves_out=("--test-name-pattern", "--test-only", "--test-skip-pattern", "--test-shard"),
         summary=Later(f"{ROOM}.printed:node_summary"),
     ),
     Runner(
         "jest",
+        line=re.compile(r"^(?:Tests|Test Suites):[ \t]{1,20}[^\s][^\n]{0,200} total$", re.M),
         leaves_out=("-t", "--testNamePattern", "-o", "--onlyChanged", "--changedSince", "--shard", "--onlyFailures"),
         summary=Later(f"{ROOM}.printed:jest_summary"),
     ),
     Runner(
         "vitest",
+        line=re.compile(r"^ {0,20}(?:Tests|Test Files) {2,20}(?:[^\s][^\n]{0,200}\)|no tests)$", re.M),
         leaves_out=("-t", "--testNamePattern", "--changed", "related", "--shard"),
         summary=Later(f"{ROOM}.printed:vitest_summary"),
     ),
     Runner(
         "mocha",
+        line=re.compile(r"^ {2}\d{1,9} (?:passing|failing|pending)\b[^\n]{0,200}$", re.M),
         leaves_out=("-g", "--grep", "-f", "--fgrep"),
         summary=Later(f"{ROOM}.printed:mocha_summary"),
         loose=True,

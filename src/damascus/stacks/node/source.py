@@ -9,7 +9,9 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from damascus.stacks import negative
 from damascus.stacks.code_text import JAVASCRIPT, LONGEST_GAP, without_comments, without_comments_and_strings
+from damascus.stacks.negative import named_negative
 from damascus.stacks.written import WrittenFile, WrittenTest
 
 HEAD = re.compile(
@@ -163,5 +165,6 @@ def _test(name: str, head: Head, readable: str, code: str) -> WrittenTest:
     asserts = len(ASSERTS.findall(bare))
     body = " ".join(text[text.find(head.name) + len(head.name) :].split())
     return WrittenTest(
-        name=name, text=name, skips=len(SKIPS.findall(bare)), asserts=asserts, can_fail=asserts > 0, body=body
-    )
+        name=name, text=name, skips=len(SKIPS.findall(bare)), asserts=asserts, can_fail=asserts > 0, body=body,
+        negative=named_negative(name) or negative.NODE.search(bare) is not None,
+    )  # fmt: skip

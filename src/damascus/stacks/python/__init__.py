@@ -46,12 +46,19 @@ PYTEST = Runner(
     selects=Later(f"{ROOM}.selection:pytest_selects"),
     covers=Later(f"{ROOM}.selection:pytest_covers"),
     summary=Later(f"{ROOM}.printed:pytest_summary"),
+    line=re.compile(
+        r"^={0,200} ?(?:\d{1,9} (?:failed|passed|skipped|deselected|xfailed|xpassed"
+        r"|warnings?|errors?|rerun)(?:, )?){1,15}"
+        r" in [\d.]{1,20}s[^\n]{0,300}$",
+        re.M,
+    ),
 )
 UNITTEST = Runner(
     "unittest",
     selects=Later(f"{ROOM}.selection:unittest_selects"),
     covers=Later(f"{ROOM}.selection:unittest_covers"),
     summary=Later(f"{ROOM}.printed:unittest_summary"),
+    line=re.compile(r"^Ran \d{1,9} tests? in [\d.]{1,20}s\n\n(?:OK|FAILED|NO TESTS RAN)[^\n]{0,300}$", re.M),
     names_unloaded=True,
 )
 

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from damascus.stacks.negative import named_negative
+from damascus.stacks.python.negatives import is_negative
 from damascus.stacks.words import Words, read_words
 from damascus.stacks.written import WrittenFile, WrittenTest
 
@@ -90,13 +92,15 @@ def _function(node: Function, place: AroundTest, reading: SourceTests) -> None:
     name = place.prefix + node.name
     live = list(_live(node.body))
     asserts = sum(_asserts(part) for part in live)
+    text = " ".join([place.text, name, _decorators(node), ast.get_docstring(node) or ""])
     reading.tests[name] = WrittenTest(
         name=name,
-        text=" ".join([place.text, name, _decorators(node), ast.get_docstring(node) or ""]),
+        text=text,
         skips=place.skips + _skips(node) + _without_parameters(node),
         asserts=asserts,
         can_fail=asserts > 0 or any(_can_fail(part) for part in live),
         body="\n".join(ast.dump(part) for part in node.body),
+        negative=is_negative(live) or named_negative(text),
     )
 
 

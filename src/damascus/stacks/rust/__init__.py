@@ -71,6 +71,7 @@ STACK = Stack(
     runners=(
         Runner(
             "rust",
+            line=re.compile(r"^test result: \w{1,20}\. [^\n]{0,300}$", re.M),
             leaves_out=("--exact", "--skip"),
             selects=Later(f"{ROOM}.cases:selects"),
             covers=Later(f"{ROOM}.cases:covers"),

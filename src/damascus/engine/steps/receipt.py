@@ -1,0 +1,147 @@
+"""Receipt: what the gates showed of a commit, and what was said of it, as one record that nobody can talk up (F8).
+
+Computed by pure code (domain/receipt_making.py) from what is in the journal and in git: no clock, no agent. It is kept
+in the journal, left in the story's run folder, and becomes a note on the commit once that has landed.
+"""
+
+from typing import Any
+
+from damascus.domain.approval import Approval, AskedApproval
+from damascus.domain.errors import DamascusError
+from damascus.domain.events import EventKind
+from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.ids import Sha, short
+from damascus.domain.outcome import NeedsPerson
+from damascus.domain.ports import Candidate
+from damascus.domain.receipt import SUMMARY, BuildReceipt, PersonsWord
+from damascus.domain.receipt_note import note_text
+from damascus.domain.recovery import ACCEPT, CANCEL, SEND_BACK
+from damascus.domain.scope import SETTINGS_FILE
+from damascus.domain.spec import Spec
+from damascus.domain.storable import clean
+from damascus.domain.verdict import Phase
+from damascus.engine.flow.said import left_out, said
+from damascus.engine.judging import Judged, candidate_of
+from damascus.engine.run import Run
+from damascus.engine.step import Step, StepKind
+from damascus.engine.steps.approval import APPROVAL, approval_of, change_mark
+from damascus.engine.steps.implement import Made
+from damascus.engine.steps.red import proof_of_red
+from damascus.evidence.receipt_evidence import Spoken, Subject, receipt_from
+from damascus.git.mirror import Mirror
+from damascus.store.equivalents import equivalents
+
+OPTIONS = (ACCEPT, SEND_BACK, CANCEL)
+SHOWN = 3
+RECEIPT_FILE = "build/build_receipt.json"
+SUMMARY_FILE = f"build/{SUMMARY}"
+RECEIPT = Step(
+    "receipt", Phase.BUILD, StepKind.LOCAL, BuildReceipt,
+    "how far each requirement, the tests and the code are proved, computed from the evidence",
+    also=(Phase.MERGE,),
+)  # fmt: skip
+
+
+def write_receipt(run: Run, spec: Spec, made: Made, judged: Judged, onto: Sha) -> BuildReceipt:
+    """Of the commit that was judged and that no gate objects to."""
+    return run.local(RECEIPT, lambda: _write(run, spec, made, judged, onto), key=judged.commit)
+
+
+def receipt_of(run: Run, commit: Sha) -> BuildReceipt | None:
+    """Of this commit, or of another one with the same tree, in whichever run it was written."""
+    found = run.result(RECEIPT, commit) or run.latest(RECEIPT)
+    return found if found and found.proof.tree == run.tools.mirror.tree(commit) else None
+
+
+def _write(run: Run, spec: Spec, made: Made, judged: Judged, onto: Sha) -> BuildReceipt:
+    red = proof_of_red(run)
+    candidate = candidate_of(run, spec, Sha(judged.commit), onto, red)
+    results = [*(red.results if red else []), *judged.results]
+    receipt = receipt_from(_subject(run, made, judged, candidate), candidate, results, _spoken(run, judged))
+    run.leave(SUMMARY_FILE, receipt.proof.summary + "\n")
+    run.leave(RECEIPT_FILE, receipt.as_bytes().decode())
+    return receipt
+
+
+def _subject(run: Run, made: Made, judged: Judged, candidate: Candidate) -> Subject:
+    item, mirror = run.item, run.tools.mirror
+    return Subject(
+        story=item.story_id,
+        title=item.title,
+        branch=item.branch,
+        spec_path=item.spec_path,
+        spec=item.spec,
+        policy=policy_at(mirror, candidate.base),
+        timestamp=mirror.made_at(candidate.commit),
+        change=judged.change,
+        red_base=made.base,
+        confinement=judged.confinement,
+    )
+
+
+def policy_at(mirror: Mirror, base: Sha) -> str:
+    """The blob of the rules that a candidate on this base is judged by."""
+    found = mirror.objects.entries([(base, "")])[base, ""].get(SETTINGS_FILE)
+    return found.sha if found else ""
+
+
+def _spoken(run: Run, judged: Judged) -> Spoken:
+    known = equivalents(run.tools.db, run.item.id) if judged.survivors else {}
+    return Spoken(
+        said=said(run),
+        left_out=left_out(run),
+        equivalent={mark: word.words for mark, word in known.items()},
+        accepted=[PersonsWord(about=ask.message, mark=ask.mark) for ask in judged.asks],
+    )
+
+
+# ── what is not proved ────────────────────────────────────────────────────────────────────────────────
+
+
+def missing_proof(run: Run, receipt: BuildReceipt, base: Sha, commit: Sha) -> NeedsPerson | None:
+    """F8: what evidence does not show, no program lets land. A person's word for the change does, and stays a word."""
+    if not receipt.unproved or approval_of(run, base, commit) is not None:
+        return None
+    asked = AskedApproval(change=change_mark(run, base, commit), commit=commit, unproved=receipt.unproved)
+    run.local(APPROVAL, lambda: asked, key=asked.change)
+    text = (
+        f"Does this implementation work? {run.item.story_id} passed the gates as {short(commit)}, but not all of it is "
+        f"proved: {'; '.join(receipt.unproved)}. Look at it: damascus receipt {run.item.story_id}, "
+        f"damascus diff {run.item.story_id}, or {run.item.pr_url or 'its pull request'}.\n---\n{table(receipt)}"
+    )
+    files = [file.path for file in run.tools.mirror.changed(base, commit)]
+    feedback = VerdictFeedback(message=text.partition("\n")[0], gate="receipt", files_changed=files)
+    return NeedsPerson(None, clean(text, 8000), OPTIONS, feedback, event=EventKind.BLOCKED_APPROVAL)
+
+
+def table(receipt: BuildReceipt) -> str:
+    """The evidence, a line for each requirement."""
+    lines = [f"tests {receipt.tests.status}, code {receipt.code.status}, mutation {receipt.mutation.status}"]
+    for line in receipt.requirement_lines:
+        tests = ", ".join(test.rpartition("::")[2] for test in line.tests[:SHOWN]) or "no test"
+        where = ", ".join(line.code[:SHOWN]) or "code not told"
+        lines.append(f"{line.id} | {line.status} | {tests} | {where} | {line.gap}")
+    return "\n".join(lines)
+
+
+# ── on the landed commit ──────────────────────────────────────────────────────────────────────────────
+
+
+def put_note(run: Run, landed: Sha, receipt: BuildReceipt | None, word: dict[str, Any] | None) -> None:
+    """A repository that takes no note keeps nobody from landing: the receipt is in the database, too."""
+    if receipt is None:  # judged by a release that wrote none
+        return
+    try:
+        run.tools.forge.annotate(landed, note_text(with_word(receipt, word)))
+    except (DamascusError, OSError) as err:
+        run.tools.log.error("no note", story=run.item.story_id, commit=landed, why=str(err))
+
+
+def with_word(receipt: BuildReceipt, word: dict[str, Any] | None) -> BuildReceipt:
+    """A person's word for what is not proved is told, and changes no status."""
+    given = Approval.model_validate(word) if word else None
+    if given is None or not given.unproved:
+        return receipt
+    told = PersonsWord(about=f"accepted unproved: {'; '.join(given.unproved)}", words=given.words, by=given.by)
+    persons = [*receipt.proof.persons, told]
+    return receipt.model_copy(update={"proof": receipt.proof.model_copy(update={"persons": persons})})

@@ -1,0 +1,62 @@
+"""A receipt as people read it: what is proved of each requirement, by what, and what is not."""
+
+from collections.abc import Iterator
+
+from damascus.domain.ids import short
+from damascus.domain.receipt import BuildReceipt, MutationOfReceipt, RequirementLine
+from damascus.telling.phrases import listed, one_line, plain
+
+FEW = 4
+
+
+def page(receipt: BuildReceipt, landed: str | None = None) -> Iterator[str]:
+    """Line by line, from the whole to the parts."""
+    proof = receipt.proof
+    yield f"{proof.story}  {one_line(proof.title)}"
+    yield f"  {receipt.status} on {short(proof.commit)} (tree {short(proof.tree)}), on top of {short(proof.base)}"
+    yield f"  tests      {receipt.tests.status}: {_summary(receipt)}"
+    yield f"  code       {receipt.code.status}"
+    yield f"  mutation   {_mutation(receipt.mutation)}"
+    yield f"  docs       {'updated' if receipt.docs.updated else 'not touched'}"
+    for line in receipt.requirement_lines:
+        yield ""
+        yield from _requirement(line)
+    yield ""
+    yield f"  not verified: {listed([plain(name) for name in proof.unverified], 20) or 'nothing is listed'}"
+    yield f"  claimed by agents only: {listed(_claims(receipt), 20) or 'nothing'}"
+    for note in receipt.notes:
+        yield f"  note: {one_line(note)}"
+    if landed is None:
+        yield "  not on main yet"
+
+
+def _summary(receipt: BuildReceipt) -> str:
+    line = one_line(receipt.proof.summary.rpartition("\n")[2])
+    return f"{line} (the runner's own line)" if line else "the runner printed nothing"
+
+
+def _mutation(found: MutationOfReceipt) -> str:
+    if found.score is None:
+        return str(found.status)
+    return f"{found.status}: {found.killed} of {found.total} killed ({found.score:g} %)"
+
+
+def _requirement(line: RequirementLine) -> Iterator[str]:
+    yield f"  {line.id}  {line.status}  {one_line(line.text)}"
+    tests = [f"{_name(test)} (negative)" if test in line.negative else _name(test) for test in line.tests]
+    yield f"    tests    {listed(tests, FEW) or 'none'}"
+    ran = [f"red at {short(line.red_at)}"] if line.red_at else ["not seen red"]
+    yield f"    ran      {', '.join([*ran, 'green' if line.green else 'not green'])}"
+    yield f"    code     {listed(line.code, FEW) or 'not told'}"
+    if line.critic is not None and line.critic is not line.computed:
+        yield f"    said     computed {line.computed}, a critic says {line.critic}: the lower stands"
+    if line.gap:
+        yield f"    lacks    {one_line(line.gap)}"
+
+
+def _name(test: str) -> str:
+    return plain(test.rpartition("::")[2] or test)
+
+
+def _claims(receipt: BuildReceipt) -> list[str]:
+    return [plain(f"{line.id}: {name}") for line in receipt.requirement_lines for name in line.claimed]
