@@ -58,8 +58,8 @@ class _Sources:
         return {file.path for file in self.candidate.changed}
 
     @cached_property
-    def red(self) -> list[str]:
-        return self.candidate.red.red_tests if self.candidate.red else []
+    def red(self) -> frozenset[str]:
+        return frozenset(self.candidate.red.red_tests if self.candidate.red else ())
 
     @cached_property
     def _files(self) -> dict[tuple[Sha, str], WrittenFile]:
@@ -72,12 +72,14 @@ class _Sources:
         return self._files[key].tests.get(name)
 
     def is_own(self, test: str, path: str, now: WrittenTest | None) -> bool:
-        if self.red and was_red(test, self.red):
+        """Red by its own name, or not in the base as it stands here. A file that could not be loaded there says nothing
+        of a test that was in it before."""
+        if test in self.red:
             return True
-        if path not in self.changed:
-            return False
         before = self.written(self.candidate.base, path, now.name) if now else None
-        return before is None or now is None or (before.body, before.text) != (now.body, now.text)
+        if before is not None and now is not None and (before.body, before.text) == (now.body, now.text):
+            return False
+        return path in self.changed or was_red(test, self.red)
 
 
 def _of(case: Case, sources: _Sources, known: set[str]) -> Iterator[tuple[str, MappedTest]]:
