@@ -27,7 +27,7 @@ from tests.waiting import eventually
 
 pytest.register_assert_rewrite("tests.contracts.forge_contract")
 
-from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld  # noqa: E402
+from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld, proof  # noqa: E402
 
 
 class LocalWorld(ForgeWorld):
@@ -68,6 +68,13 @@ class LocalWorld(ForgeWorld):
 
     def finished_ci(self, commit: Sha) -> CiRun:
         return self.forge.ci(commit, self.jobs[commit])
+
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        """In the newest file of a pull."""
+        refs = self.mirror.git.out("for-each-ref", "--format=%(refname)", "refs/damascus/pulls/").split()
+        records = [json.loads(self.mirror.git.out("cat-file", "blob", ref)) for ref in refs]
+        found = [record["statuses"][commit] for record in records if commit in record["statuses"]]
+        return (found[-1]["state"], found[-1]["line"]) if found else None
 
     def job(self, command: str, timeout: float = 30.0, label: str = "ci") -> Job:
         return Job(tree=NOBODY, command=command, timeout=timeout, label=label, log=self.logs / f"{label}.log")
@@ -138,13 +145,14 @@ class TestLocal(ForgeContract):
             "push": lambda: forge.push(Push("feat/S-1", head, FENCE, None, None)),
             "open": lambda: forge.open_pull("feat/S-1", "t", "b", head),
             "find": lambda: forge.find_pull("feat/S-1"),
+            "tell": lambda: forge.tell(forge.open_pull("feat/S-1", "t", "b", head), proof(head)),
             "land": lambda: forge.land(old, head),
         }
         for name, step in steps.items():
             git_calls.write_text("")
             step()
             used[name] = len(git_calls.read_text().splitlines())
-        assert used == {"push": 0, "open": 0, "find": 0, "land": 2}
+        assert used == {"push": 0, "open": 0, "find": 0, "tell": 0, "land": 2}
 
     def test_packed_refs_are_read_too(self, world: LocalWorld) -> None:
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
@@ -249,6 +257,12 @@ class GiteaWorld(ForgeWorld):
         found = eventually(told, 60, "CI")
         assert found is not None
         return found
+
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        path = f"/repos/{self.planted.full_name}/commits/{commit}/status"
+        rows = self.server.api("GET", path).json()["statuses"] or []
+        found = [row for row in rows if row["context"] == "damascus"]
+        return (found[0]["status"], found[0]["description"]) if found else None
 
 
 def workflow(jobs: Mapping[str, str], on: object = "push") -> str:

@@ -62,6 +62,10 @@ class GithubWorld(ForgeWorld):
     def finished_ci(self, commit: Sha) -> CiRun:
         return self.forge.ci(commit, {})
 
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        found = self.github.statuses.get(commit)
+        return (found["state"], found["description"]) if found else None
+
 
 class TestGithub(ForgeContract):
     @pytest.fixture
