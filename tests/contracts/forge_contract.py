@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiRun, Forge, Proof, ProofState, Push, RemoteRefs, Stale, WantedJobs
+from damascus.domain.ports import CiRun, Forge, ProofState, PullProof, Push, RemoteRefs, Stale, WantedJobs
 
 FENCE = "refs/damascus/fence/6f1c1c1e-0000-4000-8000-000000000001"
 NOBODY = Sha("0123456789012345678901234567890123456789")
 KEY = "proof-6f1c1c1e-0000-4000-8000-000000000001"
 
 
-def proof(commit: Sha, text: str = "proved", state: ProofState = ProofState.PENDING, **more: Any) -> Proof:
-    return Proof(KEY, text, commit, state, f"{text.partition(',')[0]}: {state}", **more)
+def proof(commit: Sha, text: str = "proved", state: ProofState = ProofState.PENDING, **more: Any) -> PullProof:
+    return PullProof(KEY, text, commit, state, f"{text.partition(',')[0]}: {state}", **more)
 
 
 class ForgeWorld(ABC):

@@ -58,7 +58,7 @@ class EventKind(Described):
     )
     BUILD_COMMITTED = "build.committed", "the candidate is a commit", "commit", "files"
     BUILD_PUSHED = "build.pushed", "the forge has the story's branch", "commit", "branch"
-    BUILD_PR_OPENED = "build.pr_opened", "the forge has the pull request", "number", "url", "found"
+    BUILD_PR_OPENED = "build.pr_opened", "the forge has the pull request", "number", "url", "found", "untold"
     CI_FINISHED = "ci.finished", "every CI job of the pushed commit ended", "run", "jobs", "commit", "again"
     CI_AGAIN = (
         "ci.again",

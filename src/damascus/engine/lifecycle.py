@@ -32,7 +32,9 @@ from damascus.engine.flow import full
 from damascus.engine.phases import build, merge, review, spec
 from damascus.engine.run import Run, Slot
 from damascus.engine.step import Step, other_steps
+from damascus.engine.steps.propose import PROPOSE
 from damascus.engine.steps.push import shut_out_older_push
+from damascus.engine.steps.tell import tell_outcome
 from damascus.engine.tools import Tools, nothing
 from damascus.store import settle as store
 from damascus.store.db import database_clock
@@ -80,7 +82,10 @@ def perform(run: Run) -> Outcome:
     """Run the phase's script; trouble outside is transient, a surprise is a question, never a pass."""
     try:
         shut_out_older_push(run)
-        return SCRIPTS[run.item.phase](run)
+        outcome = SCRIPTS[run.item.phase](run)
+        if run.item.phase in (Phase.REVIEW, Phase.MERGE) or run.results(PROPOSE):
+            tell_outcome(run, outcome)
+        return outcome
     except Fenced:
         raise
     except Stopping:

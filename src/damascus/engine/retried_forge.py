@@ -8,7 +8,7 @@ import stamina
 from damascus.domain.errors import TransientError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
-from damascus.domain.ports import ChangedFile, CiJob, CiRun, Forge, Job, Proof, Pull, Push, RemoteRefs, Review
+from damascus.domain.ports import ChangedFile, CiJob, CiRun, Forge, Job, Pull, PullProof, Push, RemoteRefs, Review
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class RetriedForge:
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._tried(self.forge.comment, pull, key, text)
 
-    def tell(self, pull: Pull, proof: Proof) -> list[str]:
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
         return self._tried(self.forge.tell, pull, proof)
 
     def reviews(self, pull: Pull) -> list[Review]:

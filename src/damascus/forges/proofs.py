@@ -5,13 +5,13 @@ ours to edit. Two workers may write their first one at the same moment: the olde
 deletes them. A status needs no looking for: of each name the newest counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Proof, Pull
+from damascus.domain.ports import Pull, PullProof
 from damascus.domain.ports.forges import OWN_STATUS, STATUS_LINE
 from damascus.forges.http import Api
 from damascus.forges.marks import is_marked, marked
@@ -28,17 +28,17 @@ class Proofs:
 
     api: Api
     path: str
-    comments: Callable[[int], list[Row]]
+    comments: Callable[[int], Sequence[Row]]
     me: Callable[[int], str]
     landed: Callable[[Sha], str]
 
-    def tell(self, pull: Pull, proof: Proof) -> list[str]:
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
         parts = {"comment": lambda: self._comment(pull, proof), "status": lambda: self._status(pull, proof)}
         return [f"{name}: {why}" for name, act in parts.items() if (why := _refused(act))]
 
     # ── the comment ───────────────────────────────────────────────────────────────────────────────────
 
-    def _comment(self, pull: Pull, proof: Proof) -> None:
+    def _comment(self, pull: Pull, proof: PullProof) -> None:
         keys = [*([self.landed(proof.landed)] if proof.landed else []), proof.key]
         body = marked(proof.text[:LONGEST], *keys)
         first, *others = self._known(pull.number, proof.key) or self._made(pull.number, body, proof.key)
@@ -70,7 +70,7 @@ class Proofs:
 
     # ── the status ────────────────────────────────────────────────────────────────────────────────────
 
-    def _status(self, pull: Pull, proof: Proof) -> None:
+    def _status(self, pull: Pull, proof: PullProof) -> None:
         line = proof.line if len(proof.line) <= STATUS_LINE else proof.line[: STATUS_LINE - 1] + "…"
         told = {"state": proof.state.value, "context": OWN_STATUS, "description": line, "target_url": pull.url}
         self.api.call("POST", f"{self.path}/statuses/{proof.commit}", json=told).expected()

@@ -71,7 +71,7 @@ class ProofState(Described):
 
 
 @dataclass(frozen=True)
-class Proof:
+class PullProof:
     """What a pull request says of its commit: one comment, found again by its key and edited in place, and a status."""
 
     key: str
@@ -249,7 +249,7 @@ class Pulls(Protocol):
     def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull: ...
     def diff(self, pull: Pull) -> list[ChangedFile]: ...
     def comment(self, pull: Pull, key: str, text: str) -> None: ...
-    def tell(self, pull: Pull, proof: Proof) -> list[str]:
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
         """The comment of this key says this text now, and the commit has this status, whoever told what before.
         What the forge refuses to show is returned, a sentence each; trouble on the way is raised, as ever."""
         ...

@@ -26,6 +26,7 @@ from damascus.engine.steps.push import PUSH, push
 from damascus.engine.steps.rebase import REBASE, rebase
 from damascus.engine.steps.receipt import RECEIPT, missing_proof, receipt_of, write_receipt
 from damascus.engine.steps.red import RED, prove_red
+from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import VERIFY, verify
 
 STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, RECEIPT, PUSH, PROPOSE, CI)
@@ -77,7 +78,10 @@ def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome
         return refused
     pull = propose(run, spec, place.commit)
     green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: push(run, again))
-    return green if isinstance(green, Outcome) else Tested(Sha(green.sha), place.onto, pull.url)
+    if isinstance(green, Outcome):
+        return green
+    tell_green(run, green)
+    return Tested(Sha(green.sha), place.onto, pull.url)
 
 
 def _to_review(run: Run, tested: Tested) -> Outcome:

@@ -28,6 +28,7 @@ from damascus.engine.steps.propose import propose
 from damascus.engine.steps.push import push, stage
 from damascus.engine.steps.rebase import rebase
 from damascus.engine.steps.receipt import missing_proof, write_receipt
+from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import verify
 from damascus.engine.upstreams import pause
 
@@ -94,6 +95,7 @@ def _tested_anew(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Ou
     green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: publish(run, again))
     if isinstance(green, Outcome):
         return green
+    tell_green(run, green)
     tested = Tested(Sha(green.sha), place.onto, url)
     return missing_proof(run, receipt, tested.onto, tested.commit) or tested
 

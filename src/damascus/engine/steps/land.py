@@ -20,6 +20,7 @@ from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.approval import approval_of, wanted
 from damascus.engine.steps.push import drop_queue_branch, drop_story_branch, push_fenced
 from damascus.engine.steps.receipt import put_note, receipt_of
+from damascus.engine.steps.tell import tell_landed
 from damascus.store import merge_queue, people
 
 DIRTY_LOOK = timedelta(seconds=10)
@@ -32,6 +33,8 @@ class Landing(BaseModel):
     commit: str
     message: str = ""
     paths: list[str] = Field(default_factory=list)
+    untold: list[str] = Field(default_factory=list)
+    """What the forge did not take of the proof, a sentence each."""
 
 
 LAND = Step("land", Phase.MERGE, StepKind.EFFECT, Landing, "main moves to exactly the tested commit")
@@ -94,13 +97,14 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     except Blocked as err:
         how: Literal["dirty", "unrepairable"] = "unrepairable" if err.needs_person else "dirty"
         return Landing(how=how, commit=new, message=str(err), paths=err.paths)
+    untold = tell_landed(run, pull, new) if pull is not None else []
     if pull is not None:
         forge.close_merged(pull, new)
     if not forge.runs_ci:
         drop_queue_branch(run.tools, run.item.uuid)
         if run.tools.read_config(new).forge.delete_branches:
             drop_story_branch(run)
-    return Landing(how="landed", commit=new)
+    return Landing(how="landed", commit=new, untold=untold)
 
 
 def _land_or_merge(run: Run, old: Sha, new: Sha, pull: Pull | None) -> None:

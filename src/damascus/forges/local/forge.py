@@ -18,8 +18,8 @@ from damascus.domain.ports import (
     CiState,
     EvidenceRunner,
     Job,
-    Proof,
     Pull,
+    PullProof,
     PullState,
     Push,
     RemoteRefs,
@@ -146,7 +146,7 @@ class LocalForge:
 
         self._pulls.change(pull, add)
 
-    def tell(self, pull: Pull, proof: Proof) -> list[str]:
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
         """Comment and status in one write of the pull's own file."""
         status = CommitStatus(state=proof.state, line=proof.line)
 

@@ -93,3 +93,11 @@ SELECT step, key, output FROM journal
  WHERE item_id = %(item)s::bigint AND status = 'done'
    AND run_no = (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')
  ORDER BY done_at, step, key;
+
+-- name: pull_facts
+-- What the comment on a pull request tells besides the receipt: CI of exactly this commit, and what the story's agents cost.
+SELECT (SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = 'ci' AND status = 'done'
+            AND output ->> 'sha' = %(commit)s::text ORDER BY run_no DESC, done_at DESC LIMIT 1) AS ci,
+       coalesce(sum(tokens), 0)::bigint AS tokens, coalesce(sum(microdollars), 0)::bigint AS microdollars,
+       coalesce(bool_or(microdollars IS NULL AND tokens > 0), false) AS unpriced
+  FROM spending WHERE item_id = %(item)s::bigint;
