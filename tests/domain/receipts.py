@@ -4,7 +4,7 @@ from typing import Any
 
 from damascus.domain.critique import RequirementStatus, ReviewStatus
 from damascus.domain.ids import Sha
-from damascus.domain.pull_comment import Standing
+from damascus.domain.pull_comment import PullStanding
 from damascus.domain.receipt import (
     BuildReceipt,
     CodeOfReceipt,
@@ -57,5 +57,7 @@ def receipt(*lines: RequirementLine, status: ReviewStatus = ReviewStatus.VERIFIE
     )
 
 
-def standing(**more: Any) -> Standing:
-    return Standing(**{"story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": "4c0e1d2", "files": 2, **more})
+def standing(**more: Any) -> PullStanding:
+    return PullStanding(
+        **{"story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": "4c0e1d2", "files": 2, **more}
+    )

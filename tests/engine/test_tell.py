@@ -113,7 +113,7 @@ def test_a_story_that_is_sent_back_says_so_and_then_what_the_next_try_proved(
     assert len(pull_file(far)["notes"]) == 1
 
 
-@pytest.mark.req("X16", "F8")
+@pytest.mark.req("X16")
 def test_a_person_who_is_asked_is_told_of_on_the_pull(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,7 +28,7 @@ CLOSED = "\n\n</details>"
 
 
 @dataclass(frozen=True)
-class Standing:
+class PullStanding:
     """Where the story is. At most one of `landed`, `sent_back` and `asks` holds; with none CI is awaited or green."""
 
     story: str
@@ -46,7 +46,7 @@ class Standing:
     """What a person has to decide, in a few words."""
 
 
-def proof_state(receipt: BuildReceipt | None, at: Standing) -> ProofState:
+def proof_state(receipt: BuildReceipt | None, at: PullStanding) -> ProofState:
     """A success only by evidence: a receipt that nothing is missing from, and CI green."""
     if at.sent_back is not None:
         return ProofState.FAILURE
@@ -54,14 +54,14 @@ def proof_state(receipt: BuildReceipt | None, at: Standing) -> ProofState:
     return ProofState.SUCCESS if proved else ProofState.PENDING
 
 
-def is_proved(receipt: BuildReceipt | None, at: Standing) -> bool:
+def is_proved(receipt: BuildReceipt | None, at: PullStanding) -> bool:
     """A receipt of another commit proves nothing of this one."""
     if receipt is None or receipt.proof.commit != at.commit:
         return False
     return receipt.status is ReviewStatus.VERIFIED and not receipt.unproved
 
 
-def status_line(receipt: BuildReceipt | None, at: Standing) -> str:
+def status_line(receipt: BuildReceipt | None, at: PullStanding) -> str:
     told = requirements_told(receipt) if receipt is not None else "no receipt"
     return f"{told}; {_where(receipt, at)}"
 
@@ -69,7 +69,7 @@ def status_line(receipt: BuildReceipt | None, at: Standing) -> str:
 # ── the comment ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def comment(receipt: BuildReceipt | None, at: Standing, report: str = "", concerns: Sequence[Concern] = ()) -> str:
+def comment(receipt: BuildReceipt | None, at: PullStanding, report: str = "", concerns: Sequence[Concern] = ()) -> str:
     """`report` is the reporter's prose, `concerns` what reviewing critics hold against the change: claims."""
     where = _where(receipt, at)
     parts = [_head(receipt, at), f"{where[0].upper()}{where[1:]}."]
@@ -83,7 +83,7 @@ def comment(receipt: BuildReceipt | None, at: Standing, report: str = "", concer
     return "\n\n".join(part for part in parts if part)
 
 
-def _head(receipt: BuildReceipt | None, at: Standing) -> str:
+def _head(receipt: BuildReceipt | None, at: PullStanding) -> str:
     """`proved` is said only of what is."""
     word = "proved" if is_proved(receipt, at) else "judged"
     tree = f" (tree {short(at.tree)})" if at.tree else ""
@@ -101,7 +101,7 @@ def requirements_told(receipt: BuildReceipt) -> str:
     return f"{ready} of {len(touched)} requirement{'s' if len(touched) > 1 else ''} ({apart})"
 
 
-def _where(receipt: BuildReceipt | None, at: Standing) -> str:
+def _where(receipt: BuildReceipt | None, at: PullStanding) -> str:
     """What landed without proof did so by a person's word."""
     if at.landed is not None:
         unproved = "" if is_proved(receipt, at) else ", not proved"
@@ -162,7 +162,7 @@ def _some(told: list[str], most: int) -> str:
 # ── below it ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _measured(receipt: BuildReceipt, at: Standing) -> str:
+def _measured(receipt: BuildReceipt, at: PullStanding) -> str:
     gates = {gate.gate: gate.summary for gate in receipt.proof.gates if gate.summary}
     mutation = receipt.mutation
     killed = f"{mutation.killed} of {mutation.total} mutants killed" if mutation.total else f"mutants {mutation.status}"
@@ -204,11 +204,11 @@ def _length(place: str) -> int:
     return int(last) - int(first) if first.isdecimal() and last.isdecimal() else 0
 
 
-def _check(at: Standing) -> str:
+def _check(at: PullStanding) -> str:
     return f"Check it: `damascus receipt verify {short(at.landed or at.commit)}`"
 
 
-def _details(receipt: BuildReceipt, at: Standing, concerns: Sequence[Concern]) -> str:
+def _details(receipt: BuildReceipt, at: PullStanding, concerns: Sequence[Concern]) -> str:
     lines = [*_facts(receipt, at), *(f"- concern: {prose(one.told, LONG_LINE)}" for one in _all(receipt, concerns))]
     lines += [f"- note: {prose(note, LONG_LINE)}" for note in receipt.notes[:MOST_LISTED]]
     words = [f"{word.about}: {word.words}" for word in receipt.proof.persons]
@@ -216,7 +216,7 @@ def _details(receipt: BuildReceipt, at: Standing, concerns: Sequence[Concern]) -
     return f"<details><summary>tries, concerns, notes</summary>\n\n{chr(10).join(lines)}{CLOSED}"
 
 
-def _facts(receipt: BuildReceipt, at: Standing) -> Iterator[str]:
+def _facts(receipt: BuildReceipt, at: PullStanding) -> Iterator[str]:
     how = f"flow {prose(receipt.proof.profile, LONG_NAME)}, tries {at.tries}"
     yield f"- tests {receipt.tests.status}, code {receipt.code.status}, {how}"
     if at.cost:

@@ -17,7 +17,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.money import in_dollars, in_tokens
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.ports import CiRun, Pull, PullProof, PullState
-from damascus.domain.pull_comment import Standing
+from damascus.domain.pull_comment import PullStanding
 from damascus.domain.receipt import BuildReceipt
 from damascus.domain.spec import digest
 from damascus.domain.verdict import Phase
@@ -28,7 +28,7 @@ from damascus.store.receipts import latest_receipt
 from damascus.system.masking import own_keys, without_secrets
 
 
-class Told(BaseModel):
+class ToldProof(BaseModel):
     """What the pull request says now; `untold` is what the forge did not take, a sentence each."""
 
     state: str
@@ -36,7 +36,7 @@ class Told(BaseModel):
 
 
 TELL = Step(
-    "tell", Phase.BUILD, StepKind.EFFECT, Told,
+    "tell", Phase.BUILD, StepKind.EFFECT, ToldProof,
     "the pull request's comment and status tell of green CI elsewhere, of a story sent back, of a question",
     also=(Phase.REVIEW, Phase.MERGE),
 )  # fmt: skip
@@ -47,11 +47,11 @@ TELL = Step(
 
 def tell_opened(run: Run, pull: Pull, commit: Sha) -> list[str]:
     """What the forge did not take."""
-    return _told(run, pull, _proof(run, _standing(run, commit)))
+    return _untold(run, pull, _proof(run, _standing(run, commit)))
 
 
 def tell_landed(run: Run, pull: Pull, commit: Sha) -> list[str]:
-    return _told(run, pull, _proof(run, replace(_with_facts(run, commit), landed=commit)))
+    return _untold(run, pull, _proof(run, replace(_with_facts(run, commit), landed=commit)))
 
 
 # ── in a step of its own ──────────────────────────────────────────────────────────────────────────────
@@ -78,10 +78,10 @@ def tell_outcome(run: Run, outcome: Outcome) -> None:
         _tell(run, pull, replace(at, asks="approval" if approval else "a question in the inbox"))
 
 
-def _tell(run: Run, pull: Pull, at: Standing) -> None:
+def _tell(run: Run, pull: Pull, at: PullStanding) -> None:
     proof = _proof(run, at)
     key = f"{at.commit}:{digest(f'{proof.state} {proof.text}'.encode())[:12]}"
-    run.effect(TELL, lambda _: Told(state=proof.state, untold=_told(run, pull, proof)), key=key)
+    run.effect(TELL, lambda _: ToldProof(state=proof.state, untold=_untold(run, pull, proof)), key=key)
 
 
 def _pull(run: Run) -> Pull | None:
@@ -94,7 +94,7 @@ def _pull(run: Run) -> Pull | None:
 # ── what is told ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _told(run: Run, pull: Pull, proof: PullProof) -> list[str]:
+def _untold(run: Run, pull: Pull, proof: PullProof) -> list[str]:
     try:
         untold = run.tools.forge.tell(pull, proof)
     except TransientError as err:
@@ -104,7 +104,7 @@ def _told(run: Run, pull: Pull, proof: PullProof) -> list[str]:
     return untold
 
 
-def _proof(run: Run, at: Standing) -> PullProof:
+def _proof(run: Run, at: PullStanding) -> PullProof:
     receipt = receipt_of(run, at.commit)
     env = passed_on(run.tools.read_config(run.tools.mirror.parent(at.commit)).workspace.env)
     return PullProof(
@@ -123,9 +123,9 @@ def receipt_of(run: Run, commit: Sha) -> BuildReceipt | None:
     return found if found is not None and found.proof.commit == commit else None
 
 
-def _standing(run: Run, commit: Sha) -> Standing:
+def _standing(run: Run, commit: Sha) -> PullStanding:
     item, mirror = run.item, run.tools.mirror
-    return Standing(
+    return PullStanding(
         story=item.story_id,
         title=item.title,
         commit=commit,
@@ -136,7 +136,7 @@ def _standing(run: Run, commit: Sha) -> Standing:
     )
 
 
-def _with_facts(run: Run, commit: Sha) -> Standing:
+def _with_facts(run: Run, commit: Sha) -> PullStanding:
     """With CI of that commit, and what the story's agents cost."""
     found = run.tools.db.one("pull_facts", item=run.item.id, commit=commit)
     assert found is not None
