@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from damascus.domain.security_domains import SecurityDomain
 from damascus.engine.flow.commit import COMMIT
 from damascus.engine.step import Step
 from tests.engine.shell_stories import config, good, shell_story
@@ -35,6 +36,11 @@ def unverified(role: str, *concerns: Any, helps: bool = True, **more: Any) -> di
     return turn(role, report=told)
 
 
+def secure(**more: Any) -> dict[str, Any]:
+    """A security review that has a word on every domain, and on no finding."""
+    return verified("security-reviewer", **{"domains": dict.fromkeys(SecurityDomain, "looked at"), **more})
+
+
 def author(role: str, files: dict[str, str], **told: Any) -> dict[str, Any]:
     return turn(role, write=files, report={"changed": [f"{role} did it"], "weak": ["a"], "open": ["b"], **told})
 
@@ -51,6 +57,7 @@ def story_of(**turns: Any) -> dict[str, list[dict[str, Any]]]:
         "fixer": author("fixer", {"one.sh": CODE}),
         "doc-writer": author("doc-writer", {"docs/one.md": "says hello\n"}),
         "self-reviewer": verified("self-reviewer"),
+        "security-reviewer": secure(),
     }
     given = {name.replace("_", "-"): each for name, each in turns.items()}
     listed = []

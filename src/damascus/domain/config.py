@@ -224,6 +224,11 @@ class ReviewConfig(Section):
         pattern="^(none|person)$",
         description="person: nothing lands before a person has approved it; none: what is judged green lands",
     )
+    critic: bool = Field(
+        False,
+        description="In profile direct, too, a code-critic and a security-reviewer read each pull request before it "
+        "lands; else they are listed as not verified",
+    )
 
 
 class FlowConfig(Section):

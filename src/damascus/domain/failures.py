@@ -129,6 +129,12 @@ class FailureKind(Described):
         FailureClass.RECOVERABLE,
         REWORK,
     )
+    REVIEW_REJECTED = (
+        Verdict.REVIEW_REJECTED,
+        "the code-critic or the security-reviewer of the pull request",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
     UNCOVERED = (
         Verdict.UNCOVERED,
         "lines that a run of the tests did not reach",

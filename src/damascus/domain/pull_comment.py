@@ -5,10 +5,10 @@ agents or people wrote is shown as text that means nothing to the forge (inert_m
 is marked as its word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from damascus.domain.critique import Concern, RequirementStatus, ReviewStatus
+from damascus.domain.critique import Concern, Critique, RequirementStatus, ReviewStatus
 from damascus.domain.ids import Sha, short
 from damascus.domain.inert_markdown import code, prose, quoted
 from damascus.domain.ports import CiRun, CiState, ProofState
@@ -44,6 +44,10 @@ class PullStanding:
     sent_back: Verdict | None = None
     asks: str = ""
     """What a person has to decide, in a few words."""
+    reviews: tuple[tuple[str, Critique], ...] = ()
+    """Who read the pull request, and what they said: claims."""
+    report: str = ""
+    """The reporter's prose: a claim as well."""
 
 
 def proof_state(receipt: BuildReceipt | None, at: PullStanding) -> ProofState:
@@ -69,17 +73,16 @@ def status_line(receipt: BuildReceipt | None, at: PullStanding) -> str:
 # ── the comment ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def comment(receipt: BuildReceipt | None, at: PullStanding, report: str = "", concerns: Sequence[Concern] = ()) -> str:
-    """`report` is the reporter's prose, `concerns` what reviewing critics hold against the change: claims."""
+def comment(receipt: BuildReceipt | None, at: PullStanding) -> str:
     where = _where(receipt, at)
     parts = [_head(receipt, at), f"{where[0].upper()}{where[1:]}."]
     if receipt is None:
         parts.append("No receipt was made of this commit, so nothing is proved here.")
     else:
         parts += [_table(receipt), _measured(receipt, at), _open(receipt), _first_look(receipt), _check(at)]
-        parts.append(_details(receipt, at, concerns))
-    if report.strip():
-        parts.append(_in_its_words(report))
+        parts.append(_details(receipt, at))
+    if at.report.strip():
+        parts.append(_in_its_words(at.report))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -208,8 +211,8 @@ def _check(at: PullStanding) -> str:
     return f"Check it: `damascus receipt verify {short(at.landed or at.commit)}`"
 
 
-def _details(receipt: BuildReceipt, at: PullStanding, concerns: Sequence[Concern]) -> str:
-    lines = [*_facts(receipt, at), *(f"- concern: {prose(one.told, LONG_LINE)}" for one in _all(receipt, concerns))]
+def _details(receipt: BuildReceipt, at: PullStanding) -> str:
+    lines = [*_facts(receipt, at), *(f"- concern: {prose(one.told, LONG_LINE)}" for one in _concerns(receipt, at))]
     lines += [f"- note: {prose(note, LONG_LINE)}" for note in receipt.notes[:MOST_LISTED]]
     words = [f"{word.about}: {word.words}" for word in receipt.proof.persons]
     lines += [f"- by a person's word: {prose(told, LONG_LINE)}" for told in words[:MOST_LISTED]]
@@ -219,15 +222,17 @@ def _details(receipt: BuildReceipt, at: PullStanding, concerns: Sequence[Concern
 def _facts(receipt: BuildReceipt, at: PullStanding) -> Iterator[str]:
     how = f"flow {prose(receipt.proof.profile, LONG_NAME)}, tries {at.tries}"
     yield f"- tests {receipt.tests.status}, code {receipt.code.status}, {how}"
+    told = ", ".join(f"{prose(role, LONG_NAME)} {word.status}" for role, word in at.reviews)
+    yield f"- read before it lands, by agents: {told or 'nobody yet, or nobody was asked'}"
     if at.cost:
         yield f"- cost: {prose(at.cost, LONG_TEXT)}"
     if receipt.proof.left_out:
         yield f"- left out: {_some([prose(name, LONG_NAME) for name in receipt.proof.left_out], MOST_LISTED)}"
 
 
-def _all(receipt: BuildReceipt, concerns: Sequence[Concern]) -> list[Concern]:
-    said = [concern for one in receipt.proof.said if one.critique for concern in one.critique.concerns]
-    return [*said, *concerns][:MOST_LISTED]
+def _concerns(receipt: BuildReceipt, at: PullStanding) -> list[Concern]:
+    said = [one.critique for one in receipt.proof.said if one.critique]
+    return [concern for one in (*said, *(word for _, word in at.reviews)) for concern in one.concerns][:MOST_LISTED]
 
 
 def _in_its_words(report: str) -> str:

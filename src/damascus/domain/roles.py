@@ -96,7 +96,7 @@ class Role(Described):
 
 AGENT_STEPS = (
     "implement", "refine", "load_context", "clarify", "author_tests", "critique_tests", "critique_code",
-    "explain_mutants", "fix", "docs", "self_review",
+    "explain_mutants", "fix", "docs", "self_review", "review_code", "review_security", "report",
 )  # fmt: skip
 """The steps in which an agent works, for whoever only reads a story's row."""
 

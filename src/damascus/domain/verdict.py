@@ -99,6 +99,11 @@ class Verdict(Described):
         "the tests run too few of the changed lines, or of the project's",
         "next attempt, with the lines that no test runs",
     )
+    REVIEW_REJECTED = (
+        "review_rejected",
+        "a critic who reviewed the pull request holds something against it that its author could cure",
+        "back to build, with its concerns",
+    )
     CI_FAILED = (
         "ci_failed",
         "a CI job that is not optional is red, and not by the infrastructure",

@@ -4,7 +4,7 @@ Our own words are files in engine/prompts: the rules for everybody, the task of 
 only once CI has spoken (W10). All the rest is the hand-off, packed into its budget by priority (W11).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -25,10 +25,12 @@ from damascus.engine.run import Run
 RULES = "rules"
 ADDENDUM = "ci-addendum"
 REPORT = "critic-report"
-CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER)
+CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER, Role.SECURITY_REVIEWER)
 CI = (Milestone.PUSHED_TO_CI, Milestone.FIXING_CI)
 OUTSIDE = ["everything else", "damascus.toml", ".git"]
 OUTPUT_SHOWN = 6000
+FOR_A_STRANGER: dict[str, object] = {"feedback": None, "recent_changes": [], "checkpoint": {}, "parallel_workers": []}
+"""Of a brief: what somebody who only reviews is not told."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Handed:
 
     feedback: VerdictFeedback | None = None
     sections: tuple[HandoffSection, ...] = ()
+    alone: bool = False
+    """Beside the spec, and what a person answered, nothing but these: no word of an author, no earlier finding."""
 
 
 @cache
@@ -64,6 +68,9 @@ def brief(run: Run, spec: Spec, role: str, *, start: StartingPoint, handed: Hand
     """As the role will find its workspace, with what is handed on to it."""
     given, queue = _facts(run, spec, role, start.base)
     handed = handed or Handed()
+    if handed.alone:
+        given, queue = given.model_copy(update=FOR_A_STRANGER), replace(queue, chain=())
+        return given.model_copy(update={"sections": _packed(given, queue, Files(), "", handed.sections).sections})
     if handed.feedback is not None:
         given = given.model_copy(update={"feedback": handed.feedback})
     mirror, commit, scope = run.tools.mirror, Sha(start.base), Scope(run.item.file_scope)

@@ -3,7 +3,8 @@
 from damascus.domain.said import Said
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult
-from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS, Reviewed
+from damascus.engine.agent_step.reviewed import Reviewed
+from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS
 from damascus.engine.flow.full import STEPS
 from damascus.engine.flow.hardening import EXPLAIN_MUTANTS
 from damascus.engine.flow.opening import BRANCH, Notes

@@ -1,19 +1,24 @@
 """Review: from the row alone, look at the pull request as the forge has it, and judge its head again (D18).
 
-look → review → a person's approval, where the project asks for it → merge
+look → review → review_code → sast → review_security → report → a person's approval → merge
 
-No agent is asked yet.
+Agents are asked in profile `full`, and where `[review] critic` wants it; the reporter in `full` alone. A person is
+asked where `[review] approval` wants it.
 """
 
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, Outcome, Rejected
+from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine.judging import objection
+from damascus.engine.judging import Judged, objection
+from damascus.engine.phases.build import in_full
 from damascus.engine.run import Run
 from damascus.engine.steps.approval import missing_approval
 from damascus.engine.steps.look import LOOK, look
+from damascus.engine.steps.report import report
 from damascus.engine.steps.review import REVIEW, judge_again
+from damascus.engine.steps.reviewers import Change, refused_by_reviewers
 
 STEPS = (LOOK, REVIEW)
 
@@ -25,4 +30,18 @@ def review(run: Run) -> Outcome:
     head, base = Sha(seen.head), run.item.base_commit
     assert base is not None
     judged = judge_again(run, head)
-    return objection(run, judged, seen.files) or missing_approval(run, base, head) or Advance(Phase.MERGE)
+    return (
+        objection(run, judged, seen.files)
+        or _read_by_others(run, judged, base, seen.files)
+        or missing_approval(run, base, head)
+        or Advance(Phase.MERGE)
+    )
+
+
+def _read_by_others(run: Run, judged: Judged, base: Sha, files: list[str]) -> Outcome | None:
+    spec = parse_spec(run.item.spec, run.item.spec_path)
+    full = in_full(run, spec, base)
+    if not full and not run.tools.read_config(base).review.critic:
+        return None
+    change = Change(run, spec, base, judged, files)
+    return refused_by_reviewers(change) or (report(change) if full else None)

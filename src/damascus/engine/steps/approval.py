@@ -11,6 +11,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson
 from damascus.domain.recovery import APPROVE, CANCEL, SEND_BACK
+from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
@@ -26,11 +27,16 @@ APPROVAL = Step(
 
 def missing_approval(run: Run, base: Sha, commit: Sha) -> NeedsPerson | None:
     """The question, or None: nobody has to be asked (any more)."""
-    if not wanted(run, base) or approval_of(run, base, commit) is not None:
+    return ask_to_approve(run, base, commit) if wanted(run, base) else None
+
+
+def ask_to_approve(run: Run, base: Sha, commit: Sha, why: str = "") -> NeedsPerson | None:
+    """None: a person has approved this change. `why` is what only a person can weigh."""
+    if approval_of(run, base, commit) is not None:
         return None
     asked = AskedApproval(change=change_mark(run, base, commit), commit=commit)
     run.local(APPROVAL, lambda: asked, key=asked.change)
-    return _question(run, asked, base)
+    return _question(run, asked, base, why)
 
 
 def wanted(run: Run, base: Sha) -> bool:
@@ -48,7 +54,7 @@ def change_mark(run: Run, base: Sha, commit: Sha) -> str:
     return change_of(run.tools.mirror.patch(base, commit, "--no-renames"), run.item.spec_hash)
 
 
-def _question(run: Run, asked: AskedApproval, base: Sha) -> NeedsPerson:
+def _question(run: Run, asked: AskedApproval, base: Sha, why: str) -> NeedsPerson:
     item, files = run.item, [file.path for file in run.tools.mirror.changed(base, Sha(asked.commit))]
     named = ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
     again = "main moved and the change reads differently now. " if _asked_before(run, asked) else ""
@@ -56,6 +62,7 @@ def _question(run: Run, asked: AskedApproval, base: Sha) -> NeedsPerson:
         f"Approve {shown(asked.change)}: {item.story_id} is judged and ready to land as {short(asked.commit)}. {again}"
         f"It changes {named}. Look at it: damascus diff {item.story_id}, or {item.pr_url}. Shall it land?"
     )
+    text += clean(f"\nDoes this implementation work? {why}", 4000) if why else ""
     feedback = VerdictFeedback(message=text, gate="approval", files_changed=files)
     return NeedsPerson(None, text, OPTIONS, feedback, event=EventKind.BLOCKED_APPROVAL)
 

@@ -6,11 +6,13 @@ back, when a person is asked. No story waits for a comment: what the forge refus
 take at the moment is told with the next news.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
 from damascus.domain import pull_comment
+from damascus.domain.critique import Critique
 from damascus.domain.errors import TransientError
 from damascus.domain.events import EventKind
 from damascus.domain.ids import Sha
@@ -23,7 +25,10 @@ from damascus.domain.spec import digest
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.run import Run
-from damascus.engine.step import Step, StepKind
+from damascus.engine.step import Outputs, Step, StepKind
+from damascus.engine.steps.report import REPORT
+from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEW_SECURITY
+from damascus.engine.steps.sast import SAST
 from damascus.store.receipts import latest_receipt
 from damascus.system.masking import own_keys, without_secrets
 
@@ -137,10 +142,21 @@ def _standing(run: Run, commit: Sha) -> PullStanding:
 
 
 def _with_facts(run: Run, commit: Sha) -> PullStanding:
-    """With CI of that commit, and what the story's agents cost."""
-    found = run.tools.db.one("pull_facts", item=run.item.id, commit=commit)
+    """With CI of that commit, what reviewers and reporter said of it, and what the story's agents cost."""
+    steps = [step.name for step in (REVIEW_CODE, SAST, REVIEW_SECURITY, REPORT)]
+    found = run.tools.db.one("pull_facts", item=run.item.id, commit=commit, steps=steps)
     assert found is not None
     ci = CiRun.model_validate(found["ci"]) if found["ci"] else None
     dollars = "" if found["unpriced"] else f" ({in_dollars(found['microdollars'])})"
     cost = f"{in_tokens(found['tokens'])}{dollars}" if found["tokens"] else ""
-    return replace(_standing(run, commit), ci=ci, cost=cost)
+    said = Outputs(found["said"] or {})
+    report = reported.text if (reported := said.of(REPORT)) else ""
+    return replace(_standing(run, commit), ci=ci, cost=cost, reviews=tuple(_reviews(said)), report=report)
+
+
+def _reviews(said: Outputs) -> Iterator[tuple[str, Critique]]:
+    if (code := said.of(REVIEW_CODE)) is not None:
+        yield REVIEW_CODE.role, code.word
+    scanned, security = said.of(SAST), said.of(REVIEW_SECURITY)
+    if security is not None:
+        yield REVIEW_SECURITY.role, security.word_on(scanned.findings if scanned else [])

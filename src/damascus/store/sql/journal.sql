@@ -95,9 +95,13 @@ SELECT step, key, output FROM journal
  ORDER BY done_at, step, key;
 
 -- name: pull_facts
--- What the comment on a pull request tells besides the receipt: CI of exactly this commit, and what the story's agents cost.
+-- What the comment on a pull request tells besides the receipt: CI of exactly this commit, what its reviewers said since it
+-- was built, and what the story's agents cost.
 SELECT (SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = 'ci' AND status = 'done'
             AND output ->> 'sha' = %(commit)s::text ORDER BY run_no DESC, done_at DESC LIMIT 1) AS ci,
+       (SELECT jsonb_object_agg(step, output ORDER BY run_no, done_at) FROM journal
+         WHERE item_id = %(item)s::bigint AND phase = 'review' AND status = 'done' AND step = ANY (%(steps)s::text[])
+           AND run_no > (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')) AS said,
        coalesce(sum(tokens), 0)::bigint AS tokens, coalesce(sum(microdollars), 0)::bigint AS microdollars,
        coalesce(bool_or(microdollars IS NULL AND tokens > 0), false) AS unpriced
   FROM spending WHERE item_id = %(item)s::bigint;
