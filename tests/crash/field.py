@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from damascus.domain.security_domains import SecurityDomain
 from damascus.system import procfs
 from tests.crash.worker_process import Act, Orders, main, sleep_file
 from tests.waiting import eventually
@@ -50,10 +51,10 @@ code-implementer) echo "echo bye $name" > $name.sh ;;
 fixer) echo "echo hello $name" > $name.sh ;;
 doc-writer) echo "$name says hello" > docs/$name.md ;;
 esac
-printf '{"status": "%s", "can_further_iteration_help": %s, "summary": "read", "concerns": [%s]}' \\
-    $status $helps "$concern" > $DAMASCUS_REPORT
+printf '{"status": "%s", "can_further_iteration_help": %s, "summary": "read", "concerns": [%s], "domains": {%s}}' \\
+    $status $helps "$concern" '{domains}' > $DAMASCUS_REPORT
 echo "end $DAMASCUS_ROLE" >> $log
-"""
+""".replace("{domains}", ", ".join(f'"{each}": "looked at"' for each in SecurityDomain))
 """Every role of profile `full`. The test-critic sends the tests back once, the code is wrong until the fixer comes."""
 WAITING = 'echo "waits $DAMASCUS_ROLE" >> $log\n while ! test -e $signs/go; do sleep 0.02; done'
 """Between its test and its code it waits until `let_go`."""

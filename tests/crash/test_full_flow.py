@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from damascus.engine.lifecycle import FULL
+from damascus.engine.phases.review import BY_OTHERS
 from damascus.engine.step import Step
 from tests.crash.boundaries import points
 from tests.crash.conftest import Fields
@@ -19,8 +20,9 @@ from tests.crash.worker_process import Act
 
 TWICE = {"author_tests", "critique_tests", "mutate"}
 """In this story the tests are sent back once, and the mutants are run again after the fixer."""
+TAKEN = (*FULL, *BY_OTHERS)
 CASES = [
-    (step, point, nth) for step in FULL for point in points(step) for nth in ((1, 2) if step.name in TWICE else (1,))
+    (step, point, nth) for step in TAKEN for point in points(step) for nth in ((1, 2) if step.name in TWICE else (1,))
 ]
 
 

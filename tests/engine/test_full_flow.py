@@ -33,6 +33,7 @@ from tests.engine.test_review_and_ci import run_as_if_killed
 from tests.yard import Yard
 
 TAKEN = [step.name for step in STEPS if step.name != "fix"]
+BUILDING = {step.name for step in STEPS} | {"explain_mutants"}
 WEAK_TEST = "# REQ-001\nsh one.sh\n"
 
 
@@ -53,7 +54,8 @@ def steps(yard: Yard) -> list[str]:
 
 
 def roles(agent: Watched) -> list[str]:
-    return [brief.role for brief, _, _ in agent.given]
+    """Of the build; who reads the pull request afterwards is tested in test_reviewers.py."""
+    return [brief.role for brief, _, _ in agent.given if brief.step in BUILDING]
 
 
 def paper(yard: Yard, name: str) -> str:
@@ -124,7 +126,8 @@ def test_a_spec_chooses_its_profile_against_the_projects(tmp_path: Path, databas
     )
     yard.work(agent)
     assert yard.item("one")["phase"] == "done" and roles(agent) == ["code-implementer"]
-    assert (said(run_of(yard)), left_out(run_of(yard))) == ([], ["critique_tests", "critique_code"])
+    assert said(run_of(yard)) == []
+    assert left_out(run_of(yard)) == ["critique_tests", "critique_code", "review_code", "review_security"]
 
 
 def test_what_is_skipped_is_named_and_not_verified(tmp_path: Path, database_url: str) -> None:
@@ -161,7 +164,7 @@ def test_inputs_are_read_from_the_base_and_what_is_absent_is_listed(tmp_path: Pa
     assert told["notes"] == "one.sh prints" and all(len(each["sha256"]) == 64 for each in told["inputs"])
     folder = yard.project.folder / "runs" / "one"
     assert (folder / "signal/requirements.md").read_text() == "REQ-001 is about greeting\n"
-    prompts = {brief.role: prompt for brief, prompt, _ in agent.given}
+    prompts = {brief.role: prompt for brief, prompt, _ in agent.given if brief.step in BUILDING}
     assert "REQ-001 is about greeting" in prompts["test-author"] and "Feature: hello" in prompts["code-critic"]
 
 
@@ -212,7 +215,10 @@ def test_what_no_round_can_cure_goes_to_the_fixer_and_on_record(yard: Yard) -> N
     agent = Watched(
         yard,
         story_of(
-            code_critic=unverified("code-critic", "the greeting is hard-coded", helps=False),
+            code_critic=[
+                unverified("code-critic", "the greeting is hard-coded", helps=False),
+                verified("code-critic"),
+            ],
             fixer=author("fixer", {"one.sh": "name=one\necho hello $name\n"}),
         ),
     )

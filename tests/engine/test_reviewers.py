@@ -10,14 +10,16 @@ import pytest
 
 from damascus.domain.critique import Critique, ReviewStatus
 from damascus.domain.security_domains import SecurityDomain
+from damascus.engine.flow.said import left_out
 from damascus.engine.lifecycle import carry
-from damascus.engine.steps.reviewers import REVIEW_CODE, FindingWord, SecurityReviewed
+from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEWS, FindingWord, SecurityReviewed
 from damascus.engine.steps.sast import SAST, SastFinding
 from damascus.store import leases
 from damascus.toolset import make_tools
 from tests.engine.flow_stories import FULL, full_story, journal, secure, story_of, turn, unverified, verified
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.engine.test_approval import approve
+from tests.engine.test_full_flow import run_of
 from tests.engine.test_tell import pull_file
 from tests.yard import Yard, story
 
@@ -80,6 +82,8 @@ def test_nobody_is_asked_by_default_and_that_is_told(tmp_path: Path, database_ur
     agent = Watched(yard, {"one": [good("one")]})
     yard.work(agent)
     assert roles(agent) == ["code-implementer"] and yard.item("one")["phase"] == "done"
+    [text] = pull_file(yard)["notes"].values()
+    assert text and [step.name for step in REVIEWS] == left_out(run_of(yard))[-2:]
 
 
 @pytest.mark.req("D18", "F11")

@@ -21,6 +21,7 @@ from damascus.domain.receipt import MutationStatus
 from damascus.domain.recovery import OptionId, QuestionAbout, QuestionKind
 from damascus.domain.requirement_status import RequirementTag
 from damascus.domain.roles import Role, Tier, Writable
+from damascus.domain.security_domains import SecurityDomain
 from damascus.domain.signs import EndedBy, Sign
 from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
 from damascus.domain.waits import ItemState, WaitKind
@@ -58,6 +59,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "waits": lambda: table(
         ["kind", "waits for", "woken by"], ([f"`{kind}`", kind.means, kind.woken_by] for kind in WaitKind)
     ),
+    "security_domains": lambda: described(["domain", "question"], SecurityDomain),
     "milestones": lambda: described(["milestone", "means"], Milestone),
     "substates": lambda: described(["sub-state", "means"], Substate),
     "events": lambda: table(

@@ -3,6 +3,7 @@
 import sys
 
 from damascus.domain.roles import Role
+from damascus.domain.security_domains import SecurityDomain
 
 
 def _runner(modules: str) -> str:
@@ -154,6 +155,7 @@ WORDS_TESTS = _tests(
     [("REQ_001_both", "90", '"1 minute 30 seconds"'), ("REQ_002_minute", "60", '"1 minute"')],
 )  # fmt: skip
 
+SAFE = dict.fromkeys(SecurityDomain, "pure functions of a text: not concerned")
 SLUG_CONCERNS = [{"what": "no test removes punctuation", "requirement": "REQ-002", "severity": "major"}]
 
 
@@ -175,6 +177,8 @@ SCRIPT: dict[str, list[dict[str, object]]] = {
         _turn(Role.MUTATOR, summary="Nobody asks is_slug about a text that is none."),
         _turn(Role.FIXER, {"tests/test_slug_more.py": SLUG_LAST_TESTS}, changed=["a text that is no slug"]),
         _turn(Role.SELF_REVIEWER, status="VERIFIED", summary="the change is small and does what was asked"),
+        _turn(Role.SECURITY_REVIEWER, status="VERIFIED", summary="texts in, texts out", domains=SAFE),
+        _turn(Role.REPORTER, summary="told"),
     ],
     "D-2": [
         {"write": {"textkit/durations.py": DURATIONS_WRONG, "tests/test_durations.py": DURATIONS_TESTS}},

@@ -1,5 +1,7 @@
 """What the agents of a full build said, for the receipt: claims, each with who made it. No evidence is here."""
 
+from typing import Any
+
 from damascus.domain.said import Said
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult
@@ -11,8 +13,9 @@ from damascus.engine.flow.opening import BRANCH, Notes
 from damascus.engine.flow.papers import review, summary
 from damascus.engine.flow.work import SPENT
 from damascus.engine.run import Run
-from damascus.engine.step import StepKind
+from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.implement import Made
+from damascus.engine.steps.reviewers import REVIEWS
 from damascus.store.db import Row
 
 CRITICS = (CRITIQUE_TESTS, CRITIQUE_CODE)
@@ -42,13 +45,19 @@ def _said(name: str, key: str, output: object) -> Said:
 
 
 def left_out(run: Run) -> list[str]:
-    """The steps that nobody took in the story's latest build, by name: in profile `direct` every critic."""
+    """The steps that nobody took in the story's latest build, by name: in profile `direct` every critic. Those who read
+    the pull request later are named where nobody will ask them."""
     rows = _steps(run)
     if not rows:
-        return [step.name for step in CRITICS]
+        return [step.name for step in (*CRITICS, *_not_asked(run))]
     base = next((row["output"]["base"] for row in rows if row["step"] == BRANCH.name), None)
     skipped = run.tools.read_config(base).flow.skip if base else []
     return [step.name for step in STEPS if step.name in skipped]
+
+
+def _not_asked(run: Run) -> tuple[Step[Any], ...]:
+    base = run.item.base_commit
+    return () if base and run.tools.read_config(base).review.critic else REVIEWS
 
 
 def left_open(run: Run) -> list[str]:

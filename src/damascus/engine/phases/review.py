@@ -16,11 +16,13 @@ from damascus.engine.phases.build import in_full
 from damascus.engine.run import Run
 from damascus.engine.steps.approval import missing_approval
 from damascus.engine.steps.look import LOOK, look
-from damascus.engine.steps.report import report
+from damascus.engine.steps.report import REPORT, report
 from damascus.engine.steps.review import REVIEW, judge_again
-from damascus.engine.steps.reviewers import Change, refused_by_reviewers
+from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEW_SECURITY, Change, refused_by_reviewers
+from damascus.engine.steps.sast import SAST
 
 STEPS = (LOOK, REVIEW)
+BY_OTHERS = (REVIEW_CODE, SAST, REVIEW_SECURITY, REPORT)
 
 
 def review(run: Run) -> Outcome:
