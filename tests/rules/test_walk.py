@@ -12,7 +12,7 @@ import pytest
 
 from tests.rules.tree import ROOT, document
 
-LIMITS = {"build_flow": 36, "claim_to_done_flow": 50, "build": 97, "claim_to_done": 107}
+LIMITS = {"build_flow": 35, "claim_to_done_flow": 50, "build": 97, "claim_to_done": 107}
 """Files that tell the flow; and with the doors, those that the flow calls. They only go down, but for a step that is
 new: the receipt has brought six files, what steps leave behind two."""
 SCRIPTS = ("build", "review", "merge")

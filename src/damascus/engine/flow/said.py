@@ -3,7 +3,6 @@
 from typing import Any
 
 from damascus.domain.said import Said
-from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult
 from damascus.engine.agent_step.reviewed import Reviewed
 from damascus.engine.flow.critics import CRITIQUE_CODE, CRITIQUE_TESTS
@@ -67,9 +66,6 @@ def left_open(run: Run) -> list[str]:
 
 
 def _steps(run: Run) -> list[Row]:
-    """What was done in the story's latest build, if that was a full one. A direct build is known by its own journal, so
-    that it costs no look into the database."""
-    if run.item.phase == Phase.BUILD and run.result(BRANCH) is None:
-        return []
+    """What was done in the story's latest build, if that was a full one."""
     rows = run.tools.db.all("steps_of_build", item=run.item.id)
     return rows if any(row["step"] == BRANCH.name for row in rows) else []

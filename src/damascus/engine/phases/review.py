@@ -18,7 +18,7 @@ from damascus.engine.steps.approval import missing_approval
 from damascus.engine.steps.look import LOOK, look
 from damascus.engine.steps.report import REPORT, report
 from damascus.engine.steps.review import REVIEW, judge_again
-from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEW_SECURITY, Change, refused_by_reviewers
+from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEW_SECURITY, PulledChange, refused_by_reviewers
 from damascus.engine.steps.sast import SAST
 
 STEPS = (LOOK, REVIEW)
@@ -45,5 +45,5 @@ def _read_by_others(run: Run, judged: Judged, base: Sha, files: list[str]) -> Ou
     full = in_full(run, spec, base)
     if not full and not run.tools.read_config(base).review.critic:
         return None
-    change = Change(run, spec, base, judged, files)
+    change = PulledChange(run, spec, base, judged, files)
     return refused_by_reviewers(change) or (report(change) if full else None)

@@ -20,7 +20,8 @@ from damascus.domain.scope import SETTINGS_FILE
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
-from damascus.engine.flow.said import left_out, said
+from damascus.engine.flow.opening import BRANCH
+from damascus.engine.flow.said import CRITICS, left_out, said
 from damascus.engine.judging import Judged, candidate_of
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
@@ -87,9 +88,10 @@ def policy_at(mirror: Mirror, base: Sha) -> str:
 
 def _spoken(run: Run, judged: Judged) -> Spoken:
     known = equivalents(run.tools.db, run.item.id) if judged.survivors else {}
+    direct = run.item.phase == Phase.BUILD and run.result(BRANCH) is None  # known without a look into the database
     return Spoken(
-        said=said(run),
-        left_out=left_out(run),
+        said=[] if direct else said(run),
+        left_out=[step.name for step in CRITICS] if direct else left_out(run),
         equivalent={mark: word.words for mark, word in known.items()},
         accepted=[PersonsWord(about=ask.message, mark=ask.mark) for ask in judged.asks],
     )

@@ -10,7 +10,7 @@ from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.results import AgentResult
 from damascus.engine.step import Step, StepKind
-from damascus.engine.steps.reviewers import Change
+from damascus.engine.steps.reviewers import PulledChange
 
 LONGEST = 20_000
 
@@ -32,7 +32,7 @@ REPORT = Step(
 )
 
 
-def report(change: Change) -> Outcome | None:
+def report(change: PulledChange) -> Outcome | None:
     """Only what keeps every agent from working is an outcome here."""
     done = change.run.agent(
         REPORT, change.spec, change.start, key=change.head, handed=change.handed(), failed=lambda *_: None

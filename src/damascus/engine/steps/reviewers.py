@@ -104,7 +104,7 @@ A = TypeVar("A", bound=Reviewed)
 
 
 @dataclass(frozen=True)
-class Change:
+class PulledChange:
     """What is reviewed: the pull's head, as the gates have just judged it, against its base."""
 
     run: Run
@@ -128,7 +128,7 @@ class Change:
         return Handed(sections=(evidence_of(self.judged), *sections, shown), alone=True)
 
 
-def refused_by_reviewers(change: Change) -> Outcome | None:
+def refused_by_reviewers(change: PulledChange) -> Outcome | None:
     """None: nobody holds anything against it."""
     said = _sent(change, REVIEW_CODE)
     if isinstance(said, Outcome):
@@ -144,14 +144,14 @@ def refused_by_reviewers(change: Change) -> Outcome | None:
     return _refused(change, REVIEW_SECURITY, looked.word_on(scanned.findings))
 
 
-def _sent(change: Change, step: Step[A], *sections: HandoffSection) -> A | Outcome:
+def _sent(change: PulledChange, step: Step[A], *sections: HandoffSection) -> A | Outcome:
     """However it ends, it is no attempt of the story's."""
     return change.run.agent(
         step, change.spec, change.start, key=change.head, handed=change.handed(*sections), failed=lambda *_: None
     )
 
 
-def _refused(change: Change, step: Step[A], word: Critique) -> Outcome | None:
+def _refused(change: PulledChange, step: Step[A], word: Critique) -> Outcome | None:
     match word.status:
         case ReviewStatus.VERIFIED:
             return None
@@ -164,7 +164,7 @@ def _refused(change: Change, step: Step[A], word: Critique) -> Outcome | None:
             return ask_to_approve(change.run, change.base, change.head, why)
 
 
-def _feedback(change: Change, step: Step[A], word: Critique) -> VerdictFeedback:
+def _feedback(change: PulledChange, step: Step[A], word: Critique) -> VerdictFeedback:
     return VerdictFeedback(
         message=clean(f"the {step.role} of the pull request says:\n{_listed(word)}", 4000),
         gate=step.role,

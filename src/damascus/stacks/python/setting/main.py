@@ -1,6 +1,7 @@
 """The other setting: a plain program that calls the same tests. No runner is loaded, named or set."""
 
 import builtins
+import importlib
 import json
 import os
 import sys
@@ -14,11 +15,11 @@ def _read(name):
         return json.load(file)
 
 
-def _hide_the_runner():
+def _hide_the_runner(found):
     """Tests may use what it offers (raises, approx, marks); what is loaded does not show it."""
     before = set(sys.modules)
     try:
-        import pytest  # noqa: F401
+        found.append(importlib.import_module("pytest"))
     except ImportError:
         return
     kept = {name: sys.modules[name] for name in set(sys.modules) - before if name.partition(".")[0] in _TOPS}
@@ -65,7 +66,7 @@ def _run():
             text = file.read()
         if b"def pytest_" in text or b"autouse" in text or b"pytest_plugins" in text:
             return
-    _hide_the_runner()
+    _hide_the_runner(names["PYTEST"])
     for path in conftests:
         with open(path, "rb") as file:
             exec(compile(file.read(), path, "exec", dont_inherit=True), {"__name__": "conftest", "__file__": path})

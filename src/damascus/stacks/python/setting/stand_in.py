@@ -1,5 +1,6 @@
 """Found as `pytest` by a Test Command: the tests that were asked for are called with the real one, then without it."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -41,8 +42,7 @@ def _step_aside():
 
 
 def _with_runner(calls, asked):
-    import pytest
-
+    pytest = importlib.import_module("pytest")
     sys.argv[0] = sys.modules["__main__"].__file__ = os.path.join(os.path.dirname(pytest.__file__), "__main__.py")
     pytest.main(sys.argv[1:], plugins=[calls["with_runner"](asked, os.path.join(_HERE, "with.json"))])
     with open(os.path.join(_HERE, "places.json"), "w") as file:
@@ -52,4 +52,5 @@ def _with_runner(calls, asked):
 def _without(asked):
     env = {name: value for name, value in os.environ.items() if not name.startswith(_RUNNERS)}
     env["PYTHONPATH"] = asked["pythonpath"]
-    subprocess.run([sys.executable, os.path.join(_HERE, "main.py")], env=env, stdin=subprocess.DEVNULL)
+    program = [sys.executable, os.path.join(_HERE, "main.py")]
+    subprocess.run(program, env=env, stdin=subprocess.DEVNULL, start_new_session=True)
