@@ -1,16 +1,25 @@
 """damascus receipt: what is proved of a story, for people and for programs."""
 
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from damascus.cli.opened import opened
+from damascus.cli.opened import app_for, open_app, opened
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, wrapped
+from damascus.domain.errors import UsageError
 from damascus.domain.ids import short
+from damascus.domain.receipt_differences import NOT_COMPARED
+from damascus.people.receipt_files import exported
+from damascus.people.receipt_verifying import Verification
+from damascus.people.receipt_verifying import verify as verified
 from damascus.people.receipts import receipt_of_story
 from damascus.store import receipts
+from damascus.system.replacing import replace_file
+from damascus.system.signing import make_key, own_key, public_key, use_ssh_key
 from damascus.telling.receipt import page
 
 
@@ -57,3 +66,87 @@ def show(
     for line in page(found.receipt, found.landed):
         say(wrapped(line, " " * 13) if line else "")
     next_step(f"damascus receipt verify {short(found.receipt.proof.commit)}, damascus receipt {story} --evidence")
+
+
+@app.command("export", short_help="As in-toto statements, signed.")
+def export(
+    story: Story,
+    to: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write it there; default: print it.")] = None,
+) -> None:
+    """The receipt as in-toto statements, a line each (.intoto.jsonl): the tests red at the base and green at the head, a
+    verification summary by main's damascus.toml, and the receipt itself. Signed if the installation has a key.
+
+    \b
+    Example:  damascus receipt export S-21 -o S-21.intoto.jsonl
+    """
+    opened_app, project = app_for(story)
+    found = receipt_of_story(opened_app.database, project.row, story)
+    data = exported(found.receipt, project.mirror, project.config, opened_app.home)
+    signed = own_key(opened_app.home) is not None
+    note = "" if signed else "note: not signed, since this installation has no key. Make one: damascus receipt key"
+    print(note, file=sys.stderr) if note else None
+    if to is None:
+        sys.stdout.buffer.write(data)
+        return
+    replace_file(to, data)
+    say(f"{to}: {data.count(bytes([10]))} statements{', signed' if signed else ''}.")
+    next_step(f"damascus receipt verify {to}")
+
+
+@app.command("verify", short_help="Run it again, and compare.")
+def verify(
+    what: Annotated[str, typer.Argument(metavar="COMMIT|FILE", help="A landed commit, or an exported file.")],
+    key: Annotated[
+        list[Path] | None, typer.Option("--key", metavar="FILE", help="A public key that must have signed it.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> int:
+    """Run the tests and gates of a receipt again, here, and compare field by field; check its signatures. Needs the
+    repository and no database. Exit code 0: the same; 1: it differs, and says where; 2: it can't be judged here.
+
+    \b
+    Example:  damascus receipt verify 91ab33f
+    """
+    found_app = open_app()
+    done = verified(Path.cwd(), what, found_app.environ, found_app.home, key or [])
+    if as_json:
+        print_json({
+            "same": done.code == 0, "differences": list(done.differences), "unjudged": done.unjudged or None,
+            "not_compared": [*NOT_COMPARED, *done.listed],
+            "commit": done.receipt.proof.commit if done.receipt else None,
+        })  # fmt: skip
+    else:
+        _say_verified(what, done)
+    return done.code
+
+
+def _say_verified(what: str, done: Verification) -> None:
+    if done.receipt is not None and done.code == 0:
+        status = f"{done.receipt.status}, {done.receipt.proof.story} on {short(done.receipt.proof.commit)}"
+        say(wrapped(f"{what}: the same here. The receipt stands: {status}."))
+    for difference in done.differences:
+        say(wrapped(f"differs: {difference}", "  "))
+    if done.unjudged:
+        say(wrapped(f"{what} can't be judged here: {done.unjudged}", "  "))
+    for told in done.listed:
+        say(wrapped(f"  not compared: {told}", "    "))
+    if done.code == 0:
+        say(wrapped(f"  not compared: {', '.join(NOT_COMPARED)}", "    "))
+
+
+@app.command("key", short_help="The key that signs receipts here.")
+def key(
+    ssh: Annotated[Path | None, typer.Option("--ssh", metavar="FILE", help="Sign with this SSH key instead.")] = None,
+) -> None:
+    """Make the installation's key, or name an SSH key: from then on receipts are signed. Prints the public half's file,
+    for whoever verifies: damascus receipt verify COMMIT --key FILE
+
+    \b
+    Example:  damascus receipt key
+    """
+    home = open_app().home
+    if ssh is not None and not ssh.expanduser().exists():
+        raise UsageError(f"{ssh} is not there. Name the private key's file.")
+    public = use_ssh_key(home, ssh) if ssh is not None else make_key(home)
+    say(f"{public}: receipts are signed by {public_key(public).keyid}")
+    next_step(f"give it to whoever checks: damascus receipt verify COMMIT --key {public.name}")

@@ -63,6 +63,13 @@ def baseless(one: Said, runs: Sequence[RunCounts], mutation: MutationNumbers) ->
     return [*(told for what, _, told in claimed_by(one) if not _known(what, runs, mutation)), *left]
 
 
+def told_numbers(one: Said) -> list[str]:
+    """What of its prose was read as a number."""
+    text = one.text[:LONGEST]
+    found = (match for pattern in (COUNT, TOTAL, KILLED, SCORE, PLACEHOLDER) for match in pattern.finditer(text))
+    return list(dict.fromkeys(match.group() for match in sorted(found, key=lambda match: match.start())))
+
+
 def claimed_by(one: Said) -> Iterator[tuple[str, float, str]]:
     """What, how much, and in which words."""
     for key, value in sorted(one.claims.items()):

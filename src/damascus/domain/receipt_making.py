@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, Field
 
-from damascus.domain.claimed_numbers import Mismatch, baseless, mismatches
+from damascus.domain.claimed_numbers import Mismatch, baseless, mismatches, told_numbers
 from damascus.domain.critique import RequirementStatus, RequirementWord, ReviewStatus
 from damascus.domain.receipt import (
     EXIT_CODE,
@@ -226,7 +226,8 @@ def _mutation(numbers: MutationNumbers) -> MutationOfReceipt:
 
 
 def _without_prose(one: Said) -> Said:
-    return one.model_copy(update={"text": ""})
+    """Of its prose the numbers that it claims, in its own words: whoever makes the receipt again needs no more."""
+    return one.model_copy(update={"text": "\n".join(told_numbers(one))})
 
 
 # ── notes ─────────────────────────────────────────────────────────────────────────────────────────────

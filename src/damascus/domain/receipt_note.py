@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from damascus.domain.receipt import BuildReceipt
 
+RECEIPT_PAYLOAD = "application/vnd.damascus.receipt+json"
 HASH = re.compile(rb"sha256 ([0-9a-f]{64})\n")
 SIGNED = re.compile(rb"signed ([^\s]{1,200}) ([A-Za-z0-9+/=]{1,4000})\n")
 

@@ -21,7 +21,7 @@ from damascus.domain.pictures import Picture, question_start
 from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult
 from damascus.domain.recovery import ACCEPT_PICTURES, ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS, SEND_BACK
 from damascus.domain.scope import Scope
-from damascus.domain.spec import Spec, digest
+from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.survivors import SHOWN, Survivor
 from damascus.domain.verdict import Verdict
@@ -87,14 +87,6 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
         acceptance=run.item.acceptance,
         red=red.of(GateName.RED) if red else None,
     )
-
-
-def change_of(run: Run, candidate: Candidate) -> str:
-    """What the story changes, wherever it sits: the same paths with the same content."""
-    files = run.tools.mirror.listing(candidate.commit).files
-    told = sorted(f"{file.path} {file.mode} {files[file.path].sha if file.path in files else ''}"
-                  for file in candidate.changed)  # fmt: skip
-    return digest("\n".join([candidate.spec.test_command, *told]).encode(errors="surrogateescape"))
 
 
 # ── the gates ─────────────────────────────────────────────────────────────────────────────────────────

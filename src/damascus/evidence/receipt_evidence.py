@@ -5,15 +5,18 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, GateName, GateResult
 from damascus.domain.receipt import BuildReceipt, GateLine, PersonsWord, PolicyOfReceipt, Proof, SpecOfReceipt
 from damascus.domain.receipt_making import ReceiptEvidence, make_receipt
 from damascus.domain.requirement_status import MappedTest, RequirementEvidence, RequirementTag
 from damascus.domain.run_counts import MutationNumbers, RunCounts
 from damascus.domain.said import Said
-from damascus.domain.spec import Requirement
+from damascus.domain.scope import SETTINGS_FILE
+from damascus.domain.spec import Requirement, digest
 from damascus.domain.survivors import MUTATION_OFF, NO_FUNCTION, Survivor
 from damascus.domain.verdict import Kind
+from damascus.git.mirror import Mirror
 
 OF_TESTS = (
     GateName.WEAKENED_TESTS, GateName.RED, GateName.TESTS, GateName.REQUIREMENTS, GateName.SUITE, GateName.OLD_TESTS,
@@ -51,6 +54,20 @@ class Spoken:
     equivalent: Mapping[str, str] = field(default_factory=dict)
     accepted: Sequence[PersonsWord] = ()
     artifacts: Collection[str] = ()
+
+
+def changed_content(mirror: Mirror, candidate: Candidate) -> str:
+    """What the story changes, wherever it sits, as a hash: the same paths with the same content."""
+    files = mirror.listing(candidate.commit).files
+    told = sorted(f"{file.path} {file.mode} {files[file.path].sha if file.path in files else ''}"
+                  for file in candidate.changed)  # fmt: skip
+    return digest("\n".join([candidate.spec.test_command, *told]).encode(errors="surrogateescape"))
+
+
+def policy_at(mirror: Mirror, base: Sha) -> str:
+    """The blob of the rules that a candidate on this base is judged by."""
+    found = mirror.objects.entries([(base, "")])[base, ""].get(SETTINGS_FILE)
+    return found.sha if found else ""
 
 
 def receipt_from(subject: Subject, candidate: Candidate, results: Sequence[GateResult], spoken: Spoken) -> BuildReceipt:

@@ -16,6 +16,8 @@ WORDS = {
     )
     for tag in RequirementTag
 }
+EXPECTED = re.compile(r"\bxfail\b|\bexpectedFailure\b")
+"""Marked as expected to fail."""
 
 
 def tag_of(text: str) -> RequirementTag:

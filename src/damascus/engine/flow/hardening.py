@@ -12,8 +12,9 @@ from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.flow.opening import Notes, goes_on
 from damascus.engine.flow.papers import leave, left_out
 from damascus.engine.flow.work import Work
-from damascus.engine.judging import Judged, candidate_of, change_of, feedback, judge, survived, unanswered
+from damascus.engine.judging import Judged, candidate_of, feedback, judge, survived, unanswered
 from damascus.engine.step import Step, StepKind
+from damascus.evidence.receipt_evidence import changed_content
 
 
 class MutantNotes(Notes):
@@ -74,7 +75,7 @@ def _run(work: Work) -> Judged:
         candidate = candidate_of(run, work.spec, commit, base, judged)
         tested = judge(run, tests, candidate, run.tools.gates_beside)
         whole = [*judged.results, *tested.results]
-        judged = tested.model_copy(update={"change": change_of(run, candidate), "results": whole})
+        judged = tested.model_copy(update={"change": changed_content(run.tools.mirror, candidate), "results": whole})
     leave(work, MUTATE, report(judged))
     return judged
 

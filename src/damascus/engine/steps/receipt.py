@@ -14,9 +14,8 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson
 from damascus.domain.ports import Candidate
 from damascus.domain.receipt import SUMMARY, BuildReceipt, PersonsWord
-from damascus.domain.receipt_note import note_text
+from damascus.domain.receipt_note import RECEIPT_PAYLOAD, note_text
 from damascus.domain.recovery import ACCEPT, CANCEL, SEND_BACK
-from damascus.domain.scope import SETTINGS_FILE
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
@@ -28,9 +27,9 @@ from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.approval import APPROVAL, approval_of, change_mark
 from damascus.engine.steps.implement import Made
 from damascus.engine.steps.red import proof_of_red
-from damascus.evidence.receipt_evidence import Spoken, Subject, receipt_from
-from damascus.git.mirror import Mirror
+from damascus.evidence.receipt_evidence import Spoken, Subject, policy_at, receipt_from
 from damascus.store.equivalents import equivalents
+from damascus.system.signing import signed
 
 OPTIONS = (ACCEPT, SEND_BACK, CANCEL)
 SHOWN = 3
@@ -78,12 +77,6 @@ def _subject(run: Run, made: Made, judged: Judged, candidate: Candidate) -> Subj
         red_base=made.base,
         confinement=judged.confinement,
     )
-
-
-def policy_at(mirror: Mirror, base: Sha) -> str:
-    """The blob of the rules that a candidate on this base is judged by."""
-    found = mirror.objects.entries([(base, "")])[base, ""].get(SETTINGS_FILE)
-    return found.sha if found else ""
 
 
 def _spoken(run: Run, judged: Judged) -> Spoken:
@@ -134,7 +127,8 @@ def put_note(run: Run, landed: Sha, receipt: BuildReceipt | None, word: dict[str
     if receipt is None:  # judged by a release that wrote none
         return
     try:
-        run.tools.forge.annotate(landed, note_text(with_word(receipt, word)))
+        told = with_word(receipt, word)
+        run.tools.forge.annotate(landed, note_text(told, signed(run.tools.home, RECEIPT_PAYLOAD, told.as_bytes())))
     except (DamascusError, OSError) as err:
         run.tools.log.error("no note", story=run.item.story_id, commit=landed, why=str(err))
 

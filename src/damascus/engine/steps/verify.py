@@ -6,11 +6,12 @@ from damascus.domain.spec import Spec
 from damascus.domain.verdict import Phase
 from damascus.engine.ci.flaky import tell_unsteady
 from damascus.engine.flow.hardening import MUTATE
-from damascus.engine.judging import Judged, candidate_of, change_of, judge
+from damascus.engine.judging import Judged, candidate_of, judge
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.implement import Made
 from damascus.engine.steps.red import proof_of_red
+from damascus.evidence.receipt_evidence import changed_content
 
 VERIFY = Step(
     "verify", Phase.BUILD, StepKind.LOCAL, Judged,
@@ -31,7 +32,7 @@ def _verify(run: Run, spec: Spec, made: Made, commit: Sha, onto: Sha) -> Judged:
     candidate = candidate_of(run, spec, commit, onto, proof_of_red(run))
     moved = commit != made.commit
     again = tuple(gate for gate in run.tools.gates_before if not gate.once_per_story) if moved else ()
-    change = change_of(run, candidate)
+    change = changed_content(run.tools.mirror, candidate)
     known = _seen_of(run, change)
     judged = judge(run, (*again, *run.tools.gates_after), candidate, () if known else run.tools.gates_beside)
     return judged.model_copy(update={"change": change, "results": [*judged.results, *known]})
