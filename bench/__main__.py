@@ -16,6 +16,7 @@ def main(only: list[str]) -> int:
         overhead,
         prompt_tokens,
         proofs,
+        receipts,
         sandbox_start,
         startup,
         write_pipeline,
@@ -34,6 +35,7 @@ def main(only: list[str]) -> int:
         "mutation": mutation.measure,
         "judged_again": judged_again.measure,
         "coverage": coverage.measure,
+        "receipts": receipts.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

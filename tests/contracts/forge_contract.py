@@ -48,6 +48,10 @@ class ForgeWorld(ABC):
     def push_without_fence(self, branch: str, commit: Sha, was: Sha) -> None:
         """The control: what a worker with no fence would do."""
 
+    @abstractmethod
+    def note(self, commit: Sha) -> str:
+        """The note of ours on a commit, looked at past the forge; "" if there is none."""
+
     def pushed(self, branch: str, files: Mapping[str, str] | None = None, fence_ref: str = FENCE) -> Sha:
         commit = self.commit(files or {"story.py": "x = 1\n"})
         was = self.forge.remote_refs(branch, fence_ref)
@@ -94,6 +98,29 @@ class ForgeContract:
         on_top = world.person_commits({"theirs.py": "1\n"})
         world.another_worker().land(old, new)
         assert world.main() == on_top
+
+    @pytest.mark.req("F8.1", "D20")
+    def test_a_landed_commit_gets_its_note_once_and_in_the_place_of_another(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        world.forge.land(old, new)
+        assert world.note(new) == ""
+        world.forge.annotate(old, b"the first\n")
+        for worker in (world.forge, world.another_worker()):
+            worker.annotate(new, b"proved\n")
+        assert (world.note(old), world.note(new)) == ("the first", "proved")
+        world.another_worker().annotate(new, b"proved anew\n")
+        assert (world.note(old), world.note(new), world.main()) == ("the first", "proved anew", new)
+
+    @pytest.mark.req("F8.1", "D20")
+    def test_notes_at_once_are_all_kept(self, world: ForgeWorld) -> None:
+        tip = world.forge.main_tip()
+        commits = [world.commit({"story.py": f"x = {n}\n"}, tip) for n in range(3)]
+        for n, commit in enumerate(commits):
+            world.forge.push(Push(f"feat/S-{n}", commit, f"{FENCE[:-1]}{n}", None, None))
+        forges = [world.another_worker() for _ in commits]
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda n: forges[n].annotate(commits[n], f"note {n}\n".encode()), range(3)))
+        assert [world.note(commit) for commit in commits] == ["note 0", "note 1", "note 2"]
 
     @pytest.mark.req("F13")
     def test_land_on_a_main_that_moved_is_stale(self, world: ForgeWorld) -> None:

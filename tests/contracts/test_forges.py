@@ -18,6 +18,7 @@ from damascus.evidence.runner import CleanRunner
 from damascus.forges import ForgeSetup, make_forge
 from damascus.forges.local.forge import LocalForge
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.notes import NOTES
 from damascus.git.remote import Remote
 from damascus.git.repository import Repository
 from damascus.trial_forge.server import GiteaServer
@@ -28,6 +29,12 @@ from tests.waiting import eventually
 pytest.register_assert_rewrite("tests.contracts.forge_contract")
 
 from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld, proof  # noqa: E402
+
+
+def note_in(folder: Path, commit: Sha) -> str:
+    """By git itself, in whichever way it finds it."""
+    shown = ["git", "notes", f"--ref={NOTES}", "show", commit]
+    return subprocess.run(shown, cwd=folder, capture_output=True, text=True, check=False).stdout.strip()
 
 
 class LocalWorld(ForgeWorld):
@@ -54,6 +61,9 @@ class LocalWorld(ForgeWorld):
 
     def main(self) -> Sha:
         return self.user.at("main")
+
+    def note(self, commit: Sha) -> str:
+        return note_in(self.user.top, commit)
 
     def person_commits(self, files: Mapping[str, str]) -> Sha:
         return self.user.commit(files)
@@ -231,6 +241,11 @@ class GiteaWorld(ForgeWorld):
 
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
         return candidate(self.mirror, base or self.forge.main_tip(), dict(files))
+
+    def note(self, commit: Sha) -> str:
+        if self.planted.git("ls-remote", "origin", NOTES):
+            self.planted.git("fetch", "-q", "origin", f"+{NOTES}:{NOTES}")
+        return note_in(self.planted.folder, commit)
 
     def main(self) -> Sha:
         return sha(self.planted.git("ls-remote", "origin", "refs/heads/main").split("\t")[0])

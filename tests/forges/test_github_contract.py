@@ -47,6 +47,9 @@ class GithubWorld(ForgeWorld):
     def main(self) -> Sha:
         return self.github.at("refs/heads/main") or Sha("")
 
+    def note(self, commit: Sha) -> str:
+        return self.github.git("notes", "--ref=damascus", "show", commit, check=False)
+
     def person_commits(self, files: Mapping[str, str]) -> Sha:
         return self.github.person_commits(files)
 

@@ -18,6 +18,7 @@ from tests import databases
 from tests.yard import HONEST, PERSON, Yard, story
 
 NOTES = "refs/notes/damascus"
+RAISED = {"REQ-001": "FULLY_VERIFIED"}
 
 
 class Landed:
@@ -124,7 +125,7 @@ def _forged(landed: Landed, change: Callable[[dict[str, object]], None]) -> Buil
     ("where", "change"),
     [
         ("tests.passed", lambda told: told["tests"].update(passed=2, total=2)),
-        ("requirements.fr_status.REQ-001", lambda told: told["requirements"].update(fr_status={"REQ-001": "MVP_VERIFIED"})),
+        ("requirements.fr_status.REQ-001", lambda told: told["requirements"].update(fr_status=RAISED)),
         ("proof.green_tests", lambda told: told["proof"]["green_tests"].append("tests/test_m1.py::test_more")),
         ("timestamp", lambda told: told.update(timestamp="2020-01-01T00:00:00+00:00")),
         ("mutation.status", lambda told: told["mutation"].update(status="VERIFIED", score=100.0, killed=3, total=3)),

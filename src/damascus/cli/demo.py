@@ -219,7 +219,7 @@ def _next(folder: Path, kept: bool) -> str:
     return (
         f"Next:  cd {folder / 'textkit'} && export DAMASCUS_HOME={folder / 'home'}\n"
         "       damascus show D-2          what happened, step by step\n"
-        "       damascus receipt D-2       the proof, as JSON\n"
+        "       damascus receipt D-2       what is proved of it\n"
         "       damascus db stop           when you have seen enough\n"
         "       docs/start.md              the same on your own repository, five minutes"
     )

@@ -63,8 +63,8 @@ def show(
     if as_json:
         print_json(found.receipt.model_dump(mode="json"))
         return
-    for line in page(found.receipt, found.landed):
-        say(wrapped(line, " " * 13) if line else "")
+    for lead, line in page(found.receipt, found.landed):
+        say(wrapped(line, " " * 13, first=lead) if line else lead.rstrip())
     next_step(f"damascus receipt verify {short(found.receipt.proof.commit)}, damascus receipt {story} --evidence")
 
 
@@ -73,7 +73,7 @@ def export(
     story: Story,
     to: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write it there; default: print it.")] = None,
 ) -> None:
-    """The receipt as in-toto statements, a line each (.intoto.jsonl): the tests red at the base and green at the head, a
+    """The receipt as in-toto statements, a line each (.intoto.jsonl): tests red at the base and green at the head, a
     verification summary by main's damascus.toml, and the receipt itself. Signed if the installation has a key.
 
     \b

@@ -33,6 +33,7 @@ class Shown:
     returned: Returned | None
     lost: str | None
     workspace: Path | None
+    run_folder: Path
 
     @property
     def concerns(self) -> list[str]:
@@ -58,6 +59,7 @@ class Shown:
             "returned": self.returned.model_dump() if self.returned else None,
             "concerns": self.concerns,
             "on_main": self.lost is None if row.phase == Phase.DONE else None,
+            "run_folder": str(self.run_folder),
         }
 
 
@@ -77,6 +79,7 @@ def shown(app: App, project: Project, name: str) -> Shown:
         returned=_returned(project, row, whole, steps),
         lost=missing.get(row.story_id),
         workspace=workspace if workspace.exists() else None,
+        run_folder=project.runs / row.story_id,
     )
 
 

@@ -9,25 +9,29 @@ from damascus.telling.phrases import listed, one_line, plain
 FEW = 4
 
 
-def page(receipt: BuildReceipt, landed: str | None = None) -> Iterator[str]:
+Line = tuple[str, str]
+"""What a line begins with, and what it says."""
+
+
+def page(receipt: BuildReceipt, landed: str | None = None) -> Iterator[Line]:
     """Line by line, from the whole to the parts."""
     proof = receipt.proof
-    yield f"{proof.story}  {one_line(proof.title)}"
-    yield f"  {receipt.status} on {short(proof.commit)} (tree {short(proof.tree)}), on top of {short(proof.base)}"
-    yield f"  tests      {receipt.tests.status}: {_summary(receipt)}"
-    yield f"  code       {receipt.code.status}"
-    yield f"  mutation   {_mutation(receipt.mutation)}"
-    yield f"  docs       {'updated' if receipt.docs.updated else 'not touched'}"
+    yield f"{proof.story}  ", one_line(proof.title)
+    yield "  ", f"{receipt.status} on {short(proof.commit)} (tree {short(proof.tree)}), on top of {short(proof.base)}"
+    yield "  tests      ", f"{receipt.tests.status}: {_summary(receipt)}"
+    yield "  code       ", str(receipt.code.status)
+    yield "  mutation   ", _mutation(receipt.mutation)
+    yield "  docs       ", "updated" if receipt.docs.updated else "not touched"
     for line in receipt.requirement_lines:
-        yield ""
+        yield "", ""
         yield from _requirement(line)
-    yield ""
-    yield f"  not verified: {listed([plain(name) for name in proof.unverified], 20) or 'nothing is listed'}"
-    yield f"  claimed by agents only: {listed(_claims(receipt), 20) or 'nothing'}"
+    yield "", ""
+    yield "  not verified: ", listed([plain(name) for name in proof.unverified], 20) or "nothing is listed"
+    yield "  claimed by agents only: ", listed(_claims(receipt), 20) or "nothing"
     for note in receipt.notes:
-        yield f"  note: {one_line(note)}"
+        yield "  note: ", one_line(note)
     if landed is None:
-        yield "  not on main yet"
+        yield "  ", "not on main yet"
 
 
 def _summary(receipt: BuildReceipt) -> str:
@@ -41,17 +45,17 @@ def _mutation(found: MutationOfReceipt) -> str:
     return f"{found.status}: {found.killed} of {found.total} killed ({found.score:g} %)"
 
 
-def _requirement(line: RequirementLine) -> Iterator[str]:
-    yield f"  {line.id}  {line.status}  {one_line(line.text)}"
+def _requirement(line: RequirementLine) -> Iterator[Line]:
+    yield f"  {line.id}  {line.status}  ", one_line(line.text)
     tests = [f"{_name(test)} (negative)" if test in line.negative else _name(test) for test in line.tests]
-    yield f"    tests    {listed(tests, FEW) or 'none'}"
-    ran = [f"red at {short(line.red_at)}"] if line.red_at else ["not seen red"]
-    yield f"    ran      {', '.join([*ran, 'green' if line.green else 'not green'])}"
-    yield f"    code     {listed(line.code, FEW) or 'not told'}"
+    yield "    tests    ", listed(tests, FEW) or "none"
+    ran = f"red at {short(line.red_at)}" if line.red_at else "not seen red"
+    yield "    ran      ", f"{ran}, {'green' if line.green else 'not seen green'}"
+    yield "    code     ", listed(line.code, FEW) or "not told"
     if line.critic is not None and line.critic is not line.computed:
-        yield f"    said     computed {line.computed}, a critic says {line.critic}: the lower stands"
+        yield "    said     ", f"computed {line.computed}, a critic says {line.critic}: the lower stands"
     if line.gap:
-        yield f"    lacks    {one_line(line.gap)}"
+        yield "    lacks    ", one_line(line.gap)
 
 
 def _name(test: str) -> str:
