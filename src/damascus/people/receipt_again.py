@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from damascus.domain.ids import Sha, short
-from damascus.domain.ports import Candidate, GateName, GateResult
+from damascus.domain.ports import AcceptedPicture, Candidate, GateName, GateResult, Pictures, ShownPicture
 from damascus.domain.receipt import BuildReceipt
 from damascus.domain.said import Said
 from damascus.domain.scope import Scope
@@ -27,6 +27,16 @@ from damascus.toolset import RulesAtCommit
 
 FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
 CANNOT_RUN = (126, 127)
+
+
+class NoPictures(Pictures):
+    """What a person accepted is in the installation's database: here nobody has accepted any, and nobody is asked."""
+
+    def accepted(self, story: str, page: str, viewport: str) -> list[AcceptedPicture]:
+        return []
+
+    def show(self, story: str, picture: ShownPicture) -> None:
+        pass
 
 
 class ReceiptAgain:
@@ -131,7 +141,7 @@ class ReceiptAgain:
             return {}
 
         runner = CleanRunner(self.mirror, self.folder / "checkouts", prepare, sandbox=level, home_of=setup.home_of)
-        return gates(runner, self.mirror, Scanner())
+        return gates(runner, self.mirror, Scanner(), NoPictures())
 
     def _notice(self, result: GateResult | None) -> None:
         """A command that could not even be started says nothing about the receipt."""
