@@ -70,6 +70,7 @@ def test_the_first_is_asked_an_accepted_one_is_known_to_the_next_story_and_anoth
     yard: Yard, command: Cli
 ) -> None:
     add(yard, "S-1")
+    assert "S-1 has no picture of a page" in command("show", "S-1", "--pictures", "seen").err
     asked(yard, "S-1", AGENT)
     out = command("inbox").out
     assert "S-1 is green but for how 1 of its pages look" in " ".join(out.split())
@@ -99,6 +100,11 @@ def test_the_first_is_asked_an_accepted_one_is_known_to_the_next_story_and_anoth
     assert sorted(files) == ["accepted", "candidate", "difference"], out
     assert Image.open(files["candidate"]).getpixel((390, 290)) == (210, 180, 140)
     assert Image.open(files["difference"]).getpixel((390, 290)) == (220, 0, 40)
+    saved = command("show", "S-3", "--pictures", "seen", "--json").json["pages"]["site/index.html at 400x300"]
+    assert {kind: Path(path).read_bytes() for kind, path in saved.items()} == {
+        kind: Path(path).read_bytes() for kind, path in files.items()
+    }, "the same on a host that has not taken them"
+    assert "seen/site_index.html-" in command("show", "S-3", "--pictures", "seen").out
     unsaid = json.loads(command("receipt", "S-3").out)["pictures"]
     assert [one["rests on"] for one in unsaid] == ["no person has accepted it"]
 

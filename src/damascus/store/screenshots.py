@@ -33,6 +33,11 @@ def accepted_in(db: Database, item: int) -> dict[str, Row]:
     return {row["mark"]: row for row in db.all("screenshots_of", item=item)}
 
 
+def shown_in(db: Database, item: int) -> list[Row]:
+    """The last picture of each page that a person was shown in a story."""
+    return db.all("screenshots_shown", item=item)
+
+
 def accept(c: Connection, item: int, marks: list[str], by: str) -> list[str]:
     """The pages, once each picture that was shown is accepted."""
     rows = c.execute(sql("accept_screenshots"), {"item": item, "marks": marks, "by": by}).fetchall()

@@ -5,13 +5,13 @@
     taking.py          pictures of the candidate's pages, from its server in one sandbox by a browser in another
     photographing.py   runs there: one browser for each page, driven through devtools.py
     comparing.py       pixel by pixel with what was accepted, in the reading process
+    laying.py          the pictures as files, for a person's eyes
 
 Nothing passes here by itself: a page that has no accepted picture, or looks another way, is shown to a person, once
 everything else is green (engine/judging.py). A page of which no picture can be taken has not passed.
 """
 
 import hashlib
-import re
 
 from damascus.domain.config import VisualConfig
 from damascus.domain.errors import DamascusError
@@ -31,12 +31,12 @@ from damascus.domain.ports import (
 from damascus.domain.verdict import Verdict
 from damascus.gates.runs import evidence
 from damascus.gates.visual.comparing import ComparedPicture, compared
+from damascus.gates.visual.laying import lay_out
 from damascus.gates.visual.needs import browser, lacking
 from damascus.gates.visual.taking import Taken, take
 from damascus.gates.visual.touched import touched
 
 FOLDER = "visual"
-NAME = re.compile(r"[^A-Za-z0-9.-]+")
 
 
 class Visual(Gate):
@@ -95,7 +95,8 @@ class Visual(Gate):
         self._pictures.show(
             candidate.spec.story, ShownPicture(one.page, viewport, picture.mark, one.png, one.browser)
         )  # fmt: skip
-        return picture.model_copy(update={"files": _laid_out(candidate, picture, one.png, found)})
+        files = lay_out(candidate.logs / FOLDER, one.page, picture.mark, one.png, found)
+        return picture.model_copy(update={"files": files})
 
 
 def _whose(accepted: AcceptedPicture, browser: str) -> str:
@@ -114,22 +115,3 @@ def _summary(picture: Picture, taken: list[Taken]) -> str:
     hidden = next(one.covered for one in taken if one.page == picture.page)
     masked = f"; selectors of masks hide {hidden:.1%} of it" if hidden else ""
     return f"{picture.told} (sha256 {picture.sha256[:16]}){masked}"
-
-
-def _laid_out(candidate: Candidate, picture: Picture, png: bytes, found: ComparedPicture) -> dict[str, str]:
-    """Beside the run's logs, for a person's eyes; what counts is in the database."""
-    folder = candidate.logs / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    start = f"{NAME.sub('_', picture.page).strip('_')[:60] or 'page'}-{picture.mark}"
-    contents = {
-        "accepted": found.against.png if found.against else b"",
-        "candidate": png,
-        "difference": found.difference,
-    }
-    files = {}
-    for kind, content in contents.items():
-        if content:
-            path = folder / f"{start}.{kind}.png"
-            path.write_bytes(content)
-            files[kind] = str(path)
-    return files

@@ -17,12 +17,16 @@ def browser(config: VisualConfig) -> str:
     return next((os.path.abspath(path) for path in found if path), "")
 
 
+def can_compare() -> bool:
+    return find_spec("PIL") is not None
+
+
 def lacking(config: VisualConfig) -> str:
     """What is not here, and how it is had; "" where nothing is lacking."""
     if not browser(config):
         named = config.browser or "Chromium"
         return f"{named} is not here. Install it (Debian: apt install chromium), or name it: browser under [visual]"
-    if find_spec("PIL") is None:
+    if not can_compare():
         return f"Pillow is not installed. Install it: {install('visual')}"
     if detect() is Level.LANDLOCK:
         return "no page can be served under Landlock. Install bubblewrap (docs/sandbox.md)"

@@ -28,6 +28,11 @@ ON CONFLICT DO NOTHING;
 UPDATE screenshots SET accepted_at = coalesce(accepted_at, now()), accepted_by = coalesce(accepted_by, %(by)s::text)
  WHERE item_id = %(item)s::bigint AND mark = ANY (%(marks)s::text[]) RETURNING mark, page;
 
+-- name: screenshots_shown
+-- What was shown last of each page in a story.
+SELECT DISTINCT ON (page, viewport) page, viewport, mark, png FROM screenshots
+ WHERE item_id = %(item)s::bigint ORDER BY page, viewport, shown_at DESC;
+
 -- name: screenshots_of
 -- What a person accepted in a story.
 SELECT page, viewport, mark, sha256, browser, accepted_by, accepted_at FROM screenshots
