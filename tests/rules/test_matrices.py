@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.matrices import MATRICES, place_of, sampled
+from tests.matrices import LONGEST, MATRICES, place_of, sampled
 
 
 class Cell:
@@ -30,3 +30,7 @@ def test_every_place_of_the_table_is_there_and_can_be_reached(pytestconfig: pyte
     gone = [place for place, file in files.items() if not list(pytestconfig.rootpath.glob(f"{file}*"))]
     assert gone == []
     assert [place for place in MATRICES if place_of(Cell(place)) != place] == [], "behind another that takes its cases"  # type: ignore[arg-type]
+
+
+def test_what_is_begun_first_is_there(pytestconfig: pytest.Config) -> None:
+    assert [place for place in LONGEST if not (pytestconfig.rootpath / place).exists()] == []
