@@ -207,7 +207,7 @@ class WorkerProcess:
         assert self.process.pid is not None
         return self.process.pid
 
-    def end(self, timeout: float = 60.0) -> int | None:
+    def end(self, timeout: float = 120.0) -> int | None:
         self.process.join(timeout)
         return self.process.exitcode
 
