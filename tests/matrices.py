@@ -50,6 +50,7 @@ MATRICES = {
     "tests/forges/test_github_contract.py": 6,
     "tests/forges/test_gitea_server.py": 1,
     "tests/gates/test_canary_expectations.py": 1,
+    "tests/gates/test_canary_setting.py": 2,
     "tests/gates/test_code_from_elsewhere": 3,
     "tests/gates/test_gate_canary.py": 2,
     "tests/gates/test_gate_contracts.py": 4,
