@@ -21,6 +21,7 @@ from damascus.domain.receipt import (
 )
 
 COMMIT = Sha("91ab33f000000000000000000000000000000000")
+TREE = "4c0e1d2" + "0" * 33
 BASE = Sha("9b1c0de000000000000000000000000000000000")
 FULLY, MVP = RequirementStatus.FULLY_VERIFIED, RequirementStatus.MVP_VERIFIED
 
@@ -34,7 +35,7 @@ def line(ident: str, status: RequirementStatus = FULLY, **more: Any) -> Requirem
 def receipt(*lines: RequirementLine, status: ReviewStatus = ReviewStatus.VERIFIED, **proof: Any) -> BuildReceipt:
     given = list(lines) or [line("REQ-001"), line("REQ-002", MVP, gap="1 EXT test xfailed")]
     whole: dict[str, Any] = {
-        "story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": "4c0e1d2" + "0" * 33, "base": BASE,
+        "story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": TREE, "base": BASE,
         "spec": SpecOfReceipt.of("specs/S-21.md", b"the spec\n"), "policy": PolicyOfReceipt(),
         "summary": "= 212 passed, 1 xfailed in 3.1s =\n", "unverified": ["contracts: no contract path touched"],
         "gates": [GateLine(gate="coverage", passed=True, summary="23 of 24 changed lines run (96 %)")],
@@ -58,6 +59,4 @@ def receipt(*lines: RequirementLine, status: ReviewStatus = ReviewStatus.VERIFIE
 
 
 def standing(**more: Any) -> PullStanding:
-    return PullStanding(
-        **{"story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": "4c0e1d2", "files": 2, **more}
-    )
+    return PullStanding(**{"story": "S-21", "title": "CSV import", "commit": COMMIT, "tree": TREE, "files": 2, **more})

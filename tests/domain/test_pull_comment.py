@@ -101,7 +101,7 @@ def test_a_receipt_that_is_not_verified_is_no_success(status: ReviewStatus) -> N
 def test_without_a_receipt_or_with_one_of_another_commit_nothing_is_proved() -> None:
     assert "nothing is proved here" in comment(None, standing(ci=GREEN, landed=LANDED))
     assert proof_state(None, standing(ci=GREEN, landed=LANDED)) is ProofState.PENDING
-    other = standing(commit=LANDED, ci=GREEN)
+    other = standing(commit=LANDED, tree="f" * 40, ci=GREEN)
     assert proof_state(receipt(), other) is ProofState.PENDING and "judged on 77aa11b" in comment(receipt(), other)
 
 

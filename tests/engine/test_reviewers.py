@@ -147,6 +147,8 @@ def test_what_its_author_can_not_cure_is_a_persons_to_weigh(yard: Yard) -> None:
     approve(yard)
     yard.work(agent)
     assert yard.item("one")["phase"] == "done" and roles(agent).count("code-critic") == 1
+    [status], [text] = pull_file(yard)["statuses"].values(), pull_file(yard)["notes"].values()
+    assert status["state"] == "pending" and "code-critic UNVERIFIED" in text  # a person's word is no proof
 
 
 @pytest.mark.req("D18", "F4")

@@ -1,6 +1,7 @@
 """The proof on the pull request: one comment, edited in place, and a status on the commit; no story waits for it."""
 
 import json
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,18 @@ import pytest
 from damascus.domain.errors import TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Pull, PullProof
+from damascus.domain.receipt import BuildReceipt, RequirementLine
 from damascus.engine.lifecycle import carry
-from damascus.engine.steps import tell
+from damascus.engine.run import Run
+from damascus.engine.steps import land, tell
 from damascus.store import leases
+from damascus.store.receipts import latest_receipt
 from damascus.toolset import make_tools
 from tests.domain.receipts import line, receipt
 from tests.engine.elsewhere import GREEN, RUNNING, Elsewhere, Far, Look
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.engine.test_ci_red import red
-from tests.yard import Yard
+from tests.yard import Yard, story
 
 PERSON = '[review]\napproval = "person"\n'
 POINTS = ("before_intent", "after_intent", "after_effect", "after_done")
@@ -40,7 +44,12 @@ def pull_file(yard: Yard, branch: str = "feat/one") -> dict[str, Any]:
 
 def proved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every commit has a receipt that nothing is missing from."""
-    monkeypatch.setattr(tell, "receipt_of", lambda _, commit: receipt(line("REQ-001"), commit=commit))
+    monkeypatch.setattr(tell, "receipt_of", lambda run, commit: of_commit(run, commit, line("REQ-001")))
+    monkeypatch.setattr(land, "receipt_of", tell.receipt_of)
+
+
+def of_commit(run: Run, commit: Sha, *lines: RequirementLine) -> BuildReceipt:
+    return receipt(*lines, commit=commit, tree=run.tools.mirror.tree(commit))
 
 
 class Told(Elsewhere):
@@ -72,13 +81,34 @@ def test_a_story_that_goes_through_has_one_comment_and_a_status(yard: Yard, monk
     assert yard.query("SELECT FROM journal WHERE step = 'tell'") == []  # opening and landing tell it
 
 
+@pytest.mark.req("X16", "F11")
+def test_the_comment_is_the_receipt_that_was_computed(tmp_path: Path, database_url: str) -> None:
+    """Nothing stands in for it: the gates' evidence, the receipt's step, the pull's file."""
+    yard = Yard(tmp_path, database_url)
+    command = f"{sys.executable} -m pytest -q -p no:cacheprovider tests/test_m.py"
+    yard.add(story("one", scope=["m.py", "tests/test_m.py"], command=command))
+    test = "from m import value\n\n\ndef test_REQ_001_value():\n    assert value() == 42\n"
+    write = {"m.py": "def value():\n    return 42\n", "tests/test_m.py": test}
+    yard.work(Watched(yard, {"one": [{"write": write}]}))
+    told, [text] = pull_file(yard), pull_file(yard)["notes"].values()
+    kept = latest_receipt(yard.db, yard.item("one")["id"])
+    assert kept is not None and kept.requirement_lines
+    [need] = kept.requirement_lines
+    word = {"FULLY_VERIFIED": "FULLY", "MVP_VERIFIED": "MVP"}.get(need.status, need.status)
+    assert f"| {need.id} " in text and f" | {word}" in text and "test_REQ_001_value" in text and "1 passed" in text
+    assert "review_code" in text and "review_security" in text  # left out, by name
+    [status] = told["statuses"].values()
+    assert status["state"] == ("success" if not kept.unproved and yard.item("one")["phase"] == "done" else "pending")
+
+
 def text_of_status(landed: str) -> str:
     return f"1 of 1 requirement (1 FULLY); on main as {landed[:7]}"
 
 
 @pytest.mark.req("X16")
 def test_without_a_receipt_the_status_is_no_success(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tell, "receipt_of", lambda *_: None)
+    for module in (tell, land):
+        monkeypatch.setattr(module, "receipt_of", lambda *_: None)
     yard.work(Watched(yard, {"one": [good("one")]}))
     [status] = pull_file(yard)["statuses"].values()
     assert yard.item("one")["phase"] == "done" and status["state"] == "pending"
@@ -181,7 +211,7 @@ def test_killed_while_it_is_told_there_is_one_comment(
 def test_keys_of_this_host_are_not_in_the_comment(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_API_KEY", "sk-very-secret-1234567890")
     leaking = line("REQ-001", gap="sk-very-secret-1234567890", tests=["t_postgres://u:hunter22@h"])
-    monkeypatch.setattr(tell, "receipt_of", lambda _, commit: receipt(leaking, commit=Sha(commit)))
+    monkeypatch.setattr(land, "receipt_of", lambda run, commit: of_commit(run, commit, leaking))
     yard.work(Watched(yard, {"one": [good("one")]}))
     [text] = pull_file(yard)["notes"].values()
     assert "sk-very-secret" not in text and "hunter22" not in text and "•••" in text

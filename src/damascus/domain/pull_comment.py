@@ -59,10 +59,11 @@ def proof_state(receipt: BuildReceipt | None, at: PullStanding) -> ProofState:
 
 
 def is_proved(receipt: BuildReceipt | None, at: PullStanding) -> bool:
-    """A receipt of another commit proves nothing of this one."""
-    if receipt is None or receipt.proof.commit != at.commit:
+    """A receipt of another tree proves nothing of this one, and a critic who read the pull request can only lower."""
+    if receipt is None or receipt.proof.tree != at.tree:
         return False
-    return receipt.status is ReviewStatus.VERIFIED and not receipt.unproved
+    doubted = any(word.status is not ReviewStatus.VERIFIED for _, word in at.reviews)
+    return receipt.status is ReviewStatus.VERIFIED and not receipt.unproved and not doubted
 
 
 def status_line(receipt: BuildReceipt | None, at: PullStanding) -> str:

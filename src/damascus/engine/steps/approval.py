@@ -10,7 +10,8 @@ from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson
-from damascus.domain.recovery import APPROVE, CANCEL, SEND_BACK
+from damascus.domain.recovery import ACCEPT, APPROVE, CANCEL, SEND_BACK
+from damascus.domain.spec import digest
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.run import Run
@@ -27,16 +28,29 @@ APPROVAL = Step(
 
 def missing_approval(run: Run, base: Sha, commit: Sha) -> NeedsPerson | None:
     """The question, or None: nobody has to be asked (any more)."""
-    return ask_to_approve(run, base, commit) if wanted(run, base) else None
-
-
-def ask_to_approve(run: Run, base: Sha, commit: Sha, why: str = "") -> NeedsPerson | None:
-    """None: a person has approved this change. `why` is what only a person can weigh."""
-    if approval_of(run, base, commit) is not None:
+    if not wanted(run, base) or approval_of(run, base, commit) is not None:
         return None
     asked = AskedApproval(change=change_mark(run, base, commit), commit=commit)
     run.local(APPROVAL, lambda: asked, key=asked.change)
-    return _question(run, asked, base, why)
+    return _question(run, asked, base)
+
+
+def missing_acceptance(run: Run, base: Sha, commit: Sha, who: str, held: list[str]) -> NeedsPerson | None:
+    """What somebody holds against a change, and no author can cure, a person weighs. Their word is for just these
+    concerns: who accepted the change before, without having seen them, is asked."""
+    mark = digest("\n".join([change_mark(run, base, commit), *held]).encode())
+    if _word_for(run, mark) is not None:
+        return None
+    asked = AskedApproval(change=mark, commit=commit, unproved=[f"{who}: {each}" for each in held])
+    run.local(APPROVAL, lambda: asked, key=asked.change)
+    item = run.item
+    text = (
+        f"Does this implementation work? The {who} has something against {item.story_id} as {short(commit)} and sees "
+        f"no way for its author to cure it: {'; '.join(held)}. "
+        f"Look at it: damascus diff {item.story_id}, or {item.pr_url}."
+    )
+    feedback = VerdictFeedback(message=clean(text, 4000), gate=who)
+    return NeedsPerson(None, clean(text, 4000), (ACCEPT, SEND_BACK, CANCEL), feedback, EventKind.BLOCKED_APPROVAL)
 
 
 def wanted(run: Run, base: Sha) -> bool:
@@ -45,8 +59,12 @@ def wanted(run: Run, base: Sha) -> bool:
 
 
 def approval_of(run: Run, base: Sha, commit: Sha) -> Approval | None:
-    """The word that holds for this change, whichever commit it was shown in."""
-    row = run.tools.db.one("approval_of", item=run.item.id, change=change_mark(run, base, commit))
+    """The word that holds for this change, whichever commit it was shown in; or one for this very commit, and more."""
+    return _word_for(run, change_mark(run, base, commit), commit)
+
+
+def _word_for(run: Run, mark: str, commit: str = "") -> Approval | None:
+    row = run.tools.db.one("approval_of", item=run.item.id, change=mark, commit=commit)
     return Approval.model_validate({**row["output"], "at": row["done_at"].isoformat()}) if row else None
 
 
@@ -54,7 +72,7 @@ def change_mark(run: Run, base: Sha, commit: Sha) -> str:
     return change_of(run.tools.mirror.patch(base, commit, "--no-renames"), run.item.spec_hash)
 
 
-def _question(run: Run, asked: AskedApproval, base: Sha, why: str) -> NeedsPerson:
+def _question(run: Run, asked: AskedApproval, base: Sha) -> NeedsPerson:
     item, files = run.item, [file.path for file in run.tools.mirror.changed(base, Sha(asked.commit))]
     named = ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
     again = "main moved and the change reads differently now. " if _asked_before(run, asked) else ""
@@ -62,7 +80,6 @@ def _question(run: Run, asked: AskedApproval, base: Sha, why: str) -> NeedsPerso
         f"Approve {shown(asked.change)}: {item.story_id} is judged and ready to land as {short(asked.commit)}. {again}"
         f"It changes {named}. Look at it: damascus diff {item.story_id}, or {item.pr_url}. Shall it land?"
     )
-    text += clean(f"\nDoes this implementation work? {why}", 4000) if why else ""
     feedback = VerdictFeedback(message=text, gate="approval", files_changed=files)
     return NeedsPerson(None, text, OPTIONS, feedback, event=EventKind.BLOCKED_APPROVAL)
 

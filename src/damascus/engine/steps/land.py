@@ -1,5 +1,6 @@
 """Land: main moves to exactly the tested commit, by compare and swap, and the pull request is closed truthfully."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from functools import cache
 from typing import Any, Literal
@@ -58,7 +59,7 @@ def land(run: Run, tested: Tested, turn: int) -> Landing:
     receipt = cache(lambda: receipt_of(run, tested.commit))
 
     def do(given: dict[str, Any]) -> Landing:
-        landing = _move_main(run, Sha(given["old"]), Sha(given["new"]))
+        landing = _move_main(run, Sha(given["old"]), Sha(given["new"]), receipt)
         if landing.how == "landed":
             put_note(run, tested.commit, receipt(), given.get("approval"))
         return landing
@@ -84,7 +85,7 @@ def _word(run: Run, tested: Tested, receipt: BuildReceipt | None) -> dict[str, A
     return {"approval": found.model_dump() | {"commit": tested.commit}} if found else {}
 
 
-def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
+def _move_main(run: Run, old: Sha, new: Sha, receipt: Callable[[], BuildReceipt | None]) -> Landing:
     """Fast-forward main from `old` to `new`, or find it there already; then the pull is merged truthfully."""
     forge = run.tools.forge
     pull = forge.find_pull(run.item.branch)
@@ -97,7 +98,7 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     except Blocked as err:
         how: Literal["dirty", "unrepairable"] = "unrepairable" if err.needs_person else "dirty"
         return Landing(how=how, commit=new, message=str(err), paths=err.paths)
-    untold = tell_landed(run, pull, new) if pull is not None else []
+    untold = tell_landed(run, pull, new, receipt()) if pull is not None else []
     if pull is not None:
         forge.close_merged(pull, new)
     if not forge.runs_ci:

@@ -29,7 +29,7 @@ from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.judging import Judged
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
-from damascus.engine.steps.approval import ask_to_approve
+from damascus.engine.steps.approval import missing_acceptance
 from damascus.engine.steps.sast import SastFinding, Scanned, scan
 from damascus.writes.log import FINDINGS
 
@@ -160,8 +160,8 @@ def _refused(change: PulledChange, step: Step[A], word: Critique) -> Outcome | N
         case ReviewStatus.UNVERIFIED if word.can_further_iteration_help:
             return Rejected(Verdict.REVIEW_REJECTED, _feedback(change, step, word))
         case ReviewStatus.UNVERIFIED:
-            why = f"the {step.role} holds against it, and sees no way for its author to cure: {_listed(word)}"
-            return ask_to_approve(change.run, change.base, change.head, why)
+            held = [each.told for each in word.concerns]
+            return missing_acceptance(change.run, change.base, change.head, step.role, held)
 
 
 def _feedback(change: PulledChange, step: Step[A], word: Critique) -> VerdictFeedback:

@@ -26,10 +26,10 @@ from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.run import Run
 from damascus.engine.step import Outputs, Step, StepKind
+from damascus.engine.steps.receipt import receipt_of
 from damascus.engine.steps.report import REPORT
 from damascus.engine.steps.reviewers import REVIEW_CODE, REVIEW_SECURITY
 from damascus.engine.steps.sast import SAST
-from damascus.store.receipts import latest_receipt
 from damascus.system.masking import own_keys, without_secrets
 
 
@@ -52,11 +52,11 @@ TELL = Step(
 
 def tell_opened(run: Run, pull: Pull, commit: Sha) -> list[str]:
     """What the forge did not take."""
-    return _untold(run, pull, _proof(run, _standing(run, commit)))
+    return _untold(run, pull, _proof(run, receipt_of(run, commit), _standing(run, commit)))
 
 
-def tell_landed(run: Run, pull: Pull, commit: Sha) -> list[str]:
-    return _untold(run, pull, _proof(run, replace(_with_facts(run, commit), landed=commit)))
+def tell_landed(run: Run, pull: Pull, commit: Sha, receipt: BuildReceipt | None) -> list[str]:
+    return _untold(run, pull, _proof(run, receipt, replace(_with_facts(run, commit), landed=commit)))
 
 
 # ── in a step of its own ──────────────────────────────────────────────────────────────────────────────
@@ -84,7 +84,7 @@ def tell_outcome(run: Run, outcome: Outcome) -> None:
 
 
 def _tell(run: Run, pull: Pull, at: PullStanding) -> None:
-    proof = _proof(run, at)
+    proof = _proof(run, receipt_of(run, at.commit), at)
     key = f"{at.commit}:{digest(f'{proof.state} {proof.text}'.encode())[:12]}"
     run.effect(TELL, lambda _: ToldProof(state=proof.state, untold=_untold(run, pull, proof)), key=key)
 
@@ -109,8 +109,7 @@ def _untold(run: Run, pull: Pull, proof: PullProof) -> list[str]:
     return untold
 
 
-def _proof(run: Run, at: PullStanding) -> PullProof:
-    receipt = receipt_of(run, at.commit)
+def _proof(run: Run, receipt: BuildReceipt | None, at: PullStanding) -> PullProof:
     env = passed_on(run.tools.read_config(run.tools.mirror.parent(at.commit)).workspace.env)
     return PullProof(
         key=f"proof-{run.item.uuid}",
@@ -120,12 +119,6 @@ def _proof(run: Run, at: PullStanding) -> PullProof:
         line=pull_comment.status_line(receipt, at),
         landed=at.landed,
     )
-
-
-def receipt_of(run: Run, commit: Sha) -> BuildReceipt | None:
-    """Of exactly this commit: one of another says nothing of it."""
-    found = latest_receipt(run.tools.db, run.item.id)
-    return found if found is not None and found.proof.commit == commit else None
 
 
 def _standing(run: Run, commit: Sha) -> PullStanding:

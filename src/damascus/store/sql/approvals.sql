@@ -26,9 +26,9 @@ SELECT output ->> 'change' AS change, output ->> 'commit' AS commit, coalesce(ou
  ORDER BY done_at DESC LIMIT 1;
 
 -- name: approval_of
--- A person's word for exactly this change, in whichever run it was given; the latest.
+-- A person's word for exactly this change, or given when they saw this very commit, in whichever run. The latest.
 SELECT output, done_at FROM journal WHERE item_id = %(item)s::bigint AND step = 'approved_change' AND status = 'done'
-   AND key = %(change)s::text ORDER BY done_at DESC LIMIT 1;
+   AND (key = %(change)s::text OR output ->> 'commit' = %(commit)s::text) ORDER BY done_at DESC LIMIT 1;
 
 -- name: approvals_awaited
 -- Stories of a repository that wait for a person's approval, with the commit that is shown and the reviews that were applied.
