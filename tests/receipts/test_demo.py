@@ -15,6 +15,7 @@ from tests.receipts.test_schema import schema
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)
 @pytest.mark.req("F8.1", "X7.1")
 def test_the_receipts_of_the_demo_validate_and_verify(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "damascus.cli.main", "demo", "--keep", str(tmp_path / "demo")]
