@@ -18,7 +18,7 @@ from damascus.git.trees import TreeEntry
 from damascus.system.sandbox import Level, seats_at
 from tests.gates.judging import PYTEST, PYTHON, Judging, archive, leftovers
 from tests.levels import need
-from tests.waiting import eventually
+from tests.waiting import LONG, eventually
 
 
 @pytest.mark.req("D7")
@@ -154,7 +154,7 @@ def test_what_a_test_prints_or_how_long_it_hangs_is_never_transient(tmp_path: Pa
     begun = time.monotonic()
     hung = judging.run("echo started; sleep 600 & wait", timeout=0.5)
     assert hung.timed_out and not hung.green and "started" in hung.output
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < LONG
 
 
 def test_stopping_ends_the_run_and_is_not_kept(tmp_path: Path) -> None:
@@ -305,9 +305,10 @@ def test_a_report_forged_by_the_code_under_test_is_seen_by_the_summary(tmp_path:
 
 @pytest.mark.slow
 def test_the_overhead_of_a_clean_run_is_small(tmp_path: Path) -> None:
+    """The processor's time, our own and that of the git which we start: how busy the machine is must not decide."""
     judging, seconds = Judging.of(tmp_path), []
     for n in range(12):
-        begun = time.perf_counter()
-        run = judging.run(f"true {n}")
-        seconds.append(time.perf_counter() - begun - run.seconds)
+        begun = sum(os.times()[:4])
+        judging.run(f"true {n}")
+        seconds.append(sum(os.times()[:4]) - begun)
     assert sorted(seconds)[3] < 0.1, f"{sorted(seconds)}"

@@ -13,7 +13,7 @@ from damascus.domain.ids import StoryId
 from damascus.domain.scope import Scope
 from damascus.git.contents import Room, stat_index
 from tests.git.repos import S1, Project, as_nobody, git, give_to_nobody, repository, write
-from tests.waiting import eventually
+from tests.waiting import LONG, eventually
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_create_is_quick(project: Project) -> None:
     start = time.perf_counter()
     for n in range(5):
         project.workspaces.create(StoryId(f"Q-{n}"), project.main)
-    assert (time.perf_counter() - start) / 5 < 1.0
+    assert time.perf_counter() - start < LONG
 
 
 # ── collect: what counts is the files ─────────────────────────────────────────────────────────────────────

@@ -16,10 +16,11 @@ import pytest
 from damascus.gates.secrets import Secrets
 from damascus.scanning.false_alarms import alarms, ordinary_files
 from damascus.scanning.lines import new_lines
-from damascus.scanning.scan import DETECTORS
+from damascus.scanning.scan import DETECTORS, scan
 from damascus.scanning.scanner import Scanner
 from tests.gates.judging import Judging, verdicts
 from tests.scanning.planted import tokens
+from tests.waiting import LONG
 from tests.writes.desk import Desk, notebook
 from tests.yard import Yard, python, story
 
@@ -30,7 +31,7 @@ E2E = ("Anthropic", "AWS", "GitHub classic", "Slack bot", "private key")
 
 @pytest.fixture(scope="module")
 def quick() -> Iterator[Scanner]:
-    scanner = Scanner.quick()
+    scanner = Scanner(LONG, quick=True)
     yield scanner
     scanner.close()
 
@@ -160,9 +161,11 @@ def test_a_picture_in_a_notebook_is_no_alarm_and_no_burden(quick: Scanner) -> No
 
     picture = base64.b64encode(random.Random(7).randbytes(1_000_000)).decode()
     text = json.dumps({"cells": [{"cell_type": "code", "source": [], "outputs": [{"data": {"image/png": picture}}]}]})
-    begun = time.monotonic()
-    assert quick.scan(new_lines("a.ipynb", None, text.encode())) == []
-    assert time.monotonic() - begun < 3
+    lines = new_lines("a.ipynb", None, text.encode())
+    assert quick.scan(lines) == []
+    begun = time.process_time()
+    assert scan(lines, []) == []
+    assert time.process_time() - begun < 3, "of the processor's time: how busy the machine is must not decide"
 
 
 def test_text_that_a_notebook_escapes_is_no_alarm(quick: Scanner) -> None:
