@@ -196,6 +196,8 @@ class Proof(Strict):
     persons: list[PersonsWord] = Field(default_factory=list)
     left_out: list[str] = Field(default_factory=list)
     """Steps of the flow that were not taken."""
+    left_open: list[str] = Field(default_factory=list)
+    """Concerns that a run's budget kept from being cured."""
     said: list[Said] = Field(default_factory=list)
     """The last report of each agent step, without its prose: claims."""
     held_out: bool = False

@@ -166,10 +166,10 @@ def _claimed_statuses(one: Said) -> dict[str, str]:
 
 
 def _lowered(refused: Sequence[str], said: Sequence[Said], step: str, lied: Sequence[str]) -> ReviewStatus:
-    """By the gates first; whoever reviewed can only lower that."""
+    """By the gates first; whoever reviewed can only lower that, the self-reviewer too."""
     words = [ReviewStatus.UNVERIFIED if refused or lied else ReviewStatus.VERIFIED]
     for one in said:
-        if one.step == step:
+        if one.step in (step, SELF_REVIEW) and (one.step == step or one.critique is not None):
             read = one.critique is not None and not one.critique.unreadable
             words.append(one.critique.status if one.critique and read else ReviewStatus.BLOCKED)
     return _worst(words)
@@ -246,6 +246,7 @@ def _notes(
         told = f"{evidence.mutation.killed}/{evidence.mutation.total} killed"
         notes.append(f"Mutation score {evidence.mutation.share:g} % with {told}")
     notes += [f"{step} was left out: UNVERIFIED" for step in evidence.proof.left_out]
+    notes += evidence.proof.left_open
     notes += [] if lines else ["the spec names no requirement"]
     if any(baseless(one, _runs(evidence), evidence.mutation) for one in last_words(evidence.said)):
         notes.append("an agent claims numbers that no tool told: metrics_binding is hard_coded")

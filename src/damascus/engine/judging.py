@@ -13,6 +13,7 @@ from functools import partial
 
 from pydantic import BaseModel, Field
 
+from damascus.domain.config import Config
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Rejected
@@ -86,7 +87,13 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
         env=passed_on(config.workspace.env),
         acceptance=run.item.acceptance,
         red=red.of(GateName.RED) if red else None,
+        full=in_full(spec, config),
     )
+
+
+def in_full(spec: Spec, config: Config) -> bool:
+    """By the story's own word, else by the project's rules."""
+    return (spec.flow or config.flow.profile) == "full"
 
 
 # ── the gates ─────────────────────────────────────────────────────────────────────────────────────────

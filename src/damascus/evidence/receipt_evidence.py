@@ -51,6 +51,8 @@ class Spoken:
 
     said: Sequence[Said] = ()
     left_out: Sequence[str] = ()
+    left_open: Sequence[str] = ()
+    """What a run's budget kept from being cured."""
     equivalent: Mapping[str, str] = field(default_factory=dict)
     accepted: Sequence[PersonsWord] = ()
     artifacts: Collection[str] = ()
@@ -101,6 +103,7 @@ def gather(subject: Subject, candidate: Candidate, results: Sequence[GateResult]
         survivors=alive,
         persons=[*(_equivalent(one, spoken.equivalent[one.mark]) for one in called), *spoken.accepted],
         left_out=list(spoken.left_out),
+        left_open=list(spoken.left_open),
         held_out=candidate.acceptance is not None,
         confinement=subject.confinement,
     )

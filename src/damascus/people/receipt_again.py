@@ -172,6 +172,7 @@ class ReceiptAgain:
         return Spoken(
             said=[Said.model_validate(one.model_dump()) for one in proof.said],
             left_out=proof.left_out,
+            left_open=proof.left_open,
             equivalent={one.mark: one.words for one in proof.persons if one.mark},
             accepted=[one for one in proof.persons if not one.mark],
             artifacts=[f"build/{name}" for name in left],

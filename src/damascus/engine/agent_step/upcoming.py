@@ -8,8 +8,8 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step import briefs
 from damascus.engine.agent_step.workspace import StartingPoint
+from damascus.engine.judging import in_full
 from damascus.engine.lifecycle import FULL, STEPS
-from damascus.engine.phases.build import in_full
 from damascus.engine.run import Run
 from damascus.engine.step import StepKind
 from damascus.engine.steps.prepare import PREPARE, starting_point
@@ -40,7 +40,8 @@ def _next_role(run: Run) -> str:
 
 
 def _in_full(run: Run) -> bool:
-    return in_full(run, parse_spec(run.item.spec, run.item.spec_path, rough=True), run.tools.forge.main_tip())
+    spec = parse_spec(run.item.spec, run.item.spec_path, rough=True)
+    return in_full(spec, run.tools.read_config(run.tools.forge.main_tip()))
 
 
 def _starting_point(run: Run) -> StartingPoint:

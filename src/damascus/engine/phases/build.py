@@ -15,7 +15,7 @@ from damascus.domain.outcome import Advance, NeedsPerson, Outcome
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Phase, Verdict
 from damascus.engine.flow.full import full
-from damascus.engine.judging import objection, rejected
+from damascus.engine.judging import in_full, objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
 from damascus.engine.steps.ci import CI, await_ci
@@ -41,7 +41,8 @@ def build(run: Run) -> Outcome:
         return _no_agent(run)
 
     start = prepare(run)
-    made = full(run, spec, start) if in_full(run, spec, start.base) else implement(run, spec, start)
+    asked = in_full(spec, run.tools.read_config(start.base))
+    made = full(run, spec, start) if asked else implement(run, spec, start)
     if isinstance(made, Outcome):
         return made
 
@@ -62,10 +63,6 @@ def build(run: Run) -> Outcome:
         sent_back = queue.after(spec, place, tested)
         if sent_back is not None:
             return sent_back
-
-
-def in_full(run: Run, spec: Spec, base: str) -> bool:
-    return (spec.flow or run.tools.read_config(base).flow.profile) == "full"
 
 
 def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:

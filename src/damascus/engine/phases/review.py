@@ -11,8 +11,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, Outcome, Rejected
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine.judging import Judged, objection
-from damascus.engine.phases.build import in_full
+from damascus.engine.judging import Judged, in_full, objection
 from damascus.engine.run import Run
 from damascus.engine.steps.approval import missing_approval
 from damascus.engine.steps.look import LOOK, look
@@ -42,8 +41,9 @@ def review(run: Run) -> Outcome:
 
 def _read_by_others(run: Run, judged: Judged, base: Sha, files: list[str]) -> Outcome | None:
     spec = parse_spec(run.item.spec, run.item.spec_path)
-    full = in_full(run, spec, base)
-    if not full and not run.tools.read_config(base).review.critic:
+    config = run.tools.read_config(base)
+    full = in_full(spec, config)
+    if not full and not config.review.critic:
         return None
     change = PulledChange(run, spec, base, judged, files)
     return refused_by_reviewers(change) or (report(change) if full else None)

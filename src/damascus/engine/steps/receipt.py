@@ -20,7 +20,7 @@ from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.flow.opening import BRANCH
-from damascus.engine.flow.said import CRITICS, left_out, said
+from damascus.engine.flow.said import CRITICS, left_open, left_out, said
 from damascus.engine.judging import Judged, candidate_of
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
@@ -28,7 +28,8 @@ from damascus.engine.steps.approval import APPROVAL, approval_of, change_mark
 from damascus.engine.steps.implement import Made
 from damascus.engine.steps.red import proof_of_red
 from damascus.evidence.receipt_evidence import Spoken, Subject, policy_at, receipt_from
-from damascus.store.equivalents import equivalents
+from damascus.store import artifacts
+from damascus.store.equivalents import Reason, equivalents
 from damascus.system.signing import signed
 
 OPTIONS = (ACCEPT, SEND_BACK, CANCEL)
@@ -76,18 +77,29 @@ def _subject(run: Run, made: Made, judged: Judged, candidate: Candidate) -> Subj
         change=judged.change,
         red_base=made.base,
         confinement=judged.confinement,
+        profile="full" if candidate.full else "direct",
     )
 
 
 def _spoken(run: Run, judged: Judged) -> Spoken:
     known = equivalents(run.tools.db, run.item.id) if judged.survivors else {}
-    direct = run.item.phase == Phase.BUILD and run.result(BRANCH) is None  # known without a look into the database
+    if run.item.phase == Phase.BUILD and not run.results(BRANCH):  # this very run: no critic was asked, so nobody is
+        return Spoken(left_out=[step.name for step in CRITICS], **_words(judged, known))
     return Spoken(
-        said=[] if direct else said(run),
-        left_out=[step.name for step in CRITICS] if direct else left_out(run),
-        equivalent={mark: word.words for mark, word in known.items()},
-        accepted=[PersonsWord(about=ask.message, mark=ask.mark) for ask in judged.asks],
+        said=said(run),
+        left_out=left_out(run),
+        left_open=left_open(run),
+        artifacts=artifacts.names(run.tools.db, run.item.id),
+        **_words(judged, known),
     )
+
+
+def _words(judged: Judged, known: dict[str, Reason]) -> dict[str, Any]:
+    """What people said."""
+    return {
+        "equivalent": {mark: word.words for mark, word in known.items()},
+        "accepted": [PersonsWord(about=ask.message, mark=ask.mark) for ask in judged.asks],
+    }
 
 
 # ── what is not proved ────────────────────────────────────────────────────────────────────────────────
