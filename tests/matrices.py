@@ -30,7 +30,7 @@ MATRICES = {
     "tests/cli/test_cli_forge_main.py": 0,
     "tests/cli/test_backup.py": 2,
     "tests/cli/test_cli_gates.py": 1,
-    "tests/crash/test_full_flow.py": 2,
+    "tests/crash/test_full_flow_killed.py": 2,
     "tests/crash/": 3,
     "tests/engine/test_approval.py": 2,
     "tests/engine/test_cascade.py": 2,

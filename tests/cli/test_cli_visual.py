@@ -83,14 +83,14 @@ def test_the_first_is_asked_an_accepted_one_is_known_to_the_next_story_and_anoth
     assert "its pictures are accepted by" in told.out, told
     landed(yard, "S-1", AGENT)
     assert len(yard.events("S-1", "agent.started")) == 1, "the run went on where it was"
-    [picture] = json.loads(command("receipt", "S-1").out)["pictures"]
+    [picture] = json.loads(command("receipt", "S-1", "--evidence").out)["pictures"]
     [row] = yard.query("SELECT accepted_by, sha256 FROM screenshots")
     assert picture["rests on"].startswith(f"a person accepted it: {row['accepted_by']}, 20")
     assert picture["sha256"] == row["sha256"]
 
     add(yard, "S-2")
     landed(yard, "S-2", AGENT)
-    [picture] = json.loads(command("receipt", "S-2").out)["pictures"]
+    [picture] = json.loads(command("receipt", "S-2", "--evidence").out)["pictures"]
     assert picture["rests on"].startswith("0 of 120,000 pixels differ from what ") and "in S-1" in picture["rests on"]
 
     add(yard, "S-3")
@@ -105,7 +105,7 @@ def test_the_first_is_asked_an_accepted_one_is_known_to_the_next_story_and_anoth
         kind: Path(path).read_bytes() for kind, path in files.items()
     }, "the same on a host that has not taken them"
     assert "seen/site_index.html-" in command("show", "S-3", "--pictures", "seen").out
-    unsaid = json.loads(command("receipt", "S-3").out)["pictures"]
+    unsaid = json.loads(command("receipt", "S-3", "--evidence").out)["pictures"]
     assert [one["rests on"] for one in unsaid] == ["no person has accepted it"]
 
 

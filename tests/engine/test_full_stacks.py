@@ -9,7 +9,7 @@ import pytest
 
 from damascus.engine.flow.hardening import EXPLAIN_MUTANTS, MUTATE
 from damascus.store import artifacts
-from tests.engine.flow_stories import author, journal, turn, verified
+from tests.engine.flow_stories import author, journal, secure, turn, verified
 from tests.engine.shell_stories import Watched
 from tests.engine.test_review_and_ci import run_as_if_killed
 from tests.yard import CONFIG, NO_PYTEST_CACHE, START, Yard, python, story
@@ -51,7 +51,8 @@ def script(parts: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
         "one": [
             writes("test-author", "test"), verified("test-critic"), writes("code-implementer", "code"),
             verified("code-critic"), turn("mutator", report={"summary": "Nobody asks half for its answer."}),
-            writes("fixer", "more"), verified("self-reviewer"),
+            writes("fixer", "more"), verified("self-reviewer"), secure(),
+            turn("reporter", report={"summary": "half and double are there"}),
         ]
     }  # fmt: skip
 
@@ -75,8 +76,8 @@ def test_a_mutant_that_lives_sends_the_fixer_for_a_test(stack: str, tmp_path: Pa
 
     assert yard.item("one")["phase"] == "done", (yard.questions(), yard.item("one")["last_feedback"])
     assert yard.item("one")["attempts"] == 0 and yard.on_main(STACKS[stack]["more"][0]) is not None
-    assert [brief.role for brief, _, _ in agent.given][-3:] == ["mutator", "fixer", "self-reviewer"]
-    asked = agent.given[-2][1]
+    assert [brief.role for brief, _, _ in agent.given][4:7] == ["mutator", "fixer", "self-reviewer"]
+    asked = agent.given[5][1]
     assert "half" in asked and "What the mutator says of it" in asked
     first, second = (judged.of("mutation") for judged in journal(yard, MUTATE))
     assert first.findings and not second.findings
@@ -103,4 +104,5 @@ def test_a_killed_hardening_goes_on_where_it_was(moment: tuple[str, str], tmp_pa
     yard.work(heir)
     assert yard.item("one")["phase"] == "done", yard.questions()
     roles = [brief.role for brief, _, _ in (*first.given, *heir.given)]
-    assert len(roles) == len(set(roles)) == 7 and len(journal(yard, EXPLAIN_MUTANTS)) == 1
+    assert [role for role in set(roles) if roles.count(role) > 1] == ["code-critic"], "of the build, and of the review"
+    assert len(roles) == 10 and len(journal(yard, EXPLAIN_MUTANTS)) == 1

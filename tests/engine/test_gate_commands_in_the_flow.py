@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from damascus.lab.ground import python
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from tests.yard import CONFIG, HONEST, Yard, story
 
 pytestmark = pytest.mark.req("A6", "A17")
@@ -30,7 +30,7 @@ def test_a_linter_that_main_configures_sends_back_and_stands_on_the_receipt(tmp_
     assert [event["body"].get("verdict") for event in yard.events("S-1") if event["body"].get("verdict")] == [
         "command_failed"
     ]
-    told = receipt(yard.db, yard.row, "S-1")
+    told = evidence(yard.db, yard.row, "S-1")
     assert "ruff check ." in str(told) and "found from main's files" in str(told)
     assert not any(name.startswith("lint") for name in told["unverified"])
 
@@ -41,5 +41,5 @@ def test_what_is_red_on_main_lands_and_is_listed(tmp_path: Path, database_url: s
     yard.add(story("S-1"))
     yard.work(yard.agent(HONEST))
     assert yard.item("S-1")["phase"] == "done", yard.questions()
-    (listed,) = [name for name in receipt(yard.db, yard.row, "S-1")["unverified"] if name.startswith("lint")]
+    (listed,) = [name for name in evidence(yard.db, yard.row, "S-1")["unverified"] if name.startswith("lint")]
     assert "is red on main too" in listed

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from damascus.gates.requirements import names_requirement
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from tests.node_runners import installed
 from tests.toolchains import need_llvm, need_program
 from tests.yard import Yard
@@ -89,7 +89,7 @@ def built(name: str, folder: Path, database_url: str) -> dict[str, Any]:
     item = yard.item(STORY)
     assert item["phase"] == "done", (item["last_feedback"], yard.questions())
     assert all(yard.on_main(path) == text.strip() for path, text in work.items())
-    return receipt(yard.db, yard.row, STORY)
+    return evidence(yard.db, yard.row, STORY)
 
 
 def summary(told: dict[str, Any], gate: str) -> str:

@@ -54,12 +54,12 @@ class Trust:
     demanded: bool
 
     def look(self, given: Given, what: str, signature: Signature | None, kind: str, payload: bytes) -> None:
-        told = self._told(what, signature, kind, payload)
+        told = self._signature_said(what, signature, kind, payload)
         if told:
             wrong = self.demanded or (signature is not None and check(signature, kind, payload, self.keys) is False)
             (given.problems if wrong else given.listed).append(told)
 
-    def _told(self, what: str, signature: Signature | None, kind: str, payload: bytes) -> str:
+    def _signature_said(self, what: str, signature: Signature | None, kind: str, payload: bytes) -> str:
         if signature is None:
             return f"{what} is not signed"
         known = check(signature, kind, payload, self.keys)

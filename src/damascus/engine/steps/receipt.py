@@ -27,6 +27,7 @@ from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.approval import APPROVAL, approval_of, change_mark
 from damascus.engine.steps.implement import Made
 from damascus.engine.steps.red import proof_of_red
+from damascus.engine.steps.reviewers import REVIEWS
 from damascus.evidence.receipt_evidence import Spoken, Subject, policy_at, receipt_from
 from damascus.store import artifacts
 from damascus.store.equivalents import Reason, equivalents
@@ -58,7 +59,7 @@ def _write(run: Run, spec: Spec, made: Made, judged: Judged, onto: Sha) -> Build
     red = proof_of_red(run)
     candidate = candidate_of(run, spec, Sha(judged.commit), onto, red)
     results = [*(red.results if red else []), *judged.results]
-    receipt = receipt_from(_subject(run, made, judged, candidate), candidate, results, _spoken(run, judged))
+    receipt = receipt_from(_subject(run, made, judged, candidate), candidate, results, _spoken(run, made, judged))
     run.leave(SUMMARY_FILE, receipt.proof.summary + "\n")
     run.leave(RECEIPT_FILE, receipt.as_bytes().decode())
     return receipt
@@ -81,10 +82,12 @@ def _subject(run: Run, made: Made, judged: Judged, candidate: Candidate) -> Subj
     )
 
 
-def _spoken(run: Run, judged: Judged) -> Spoken:
+def _spoken(run: Run, made: Made, judged: Judged) -> Spoken:
     known = equivalents(run.tools.db, run.item.id) if judged.survivors else {}
     if run.item.phase == Phase.BUILD and not run.results(BRANCH):  # this very run: no critic was asked, so nobody is
-        return Spoken(left_out=[step.name for step in CRITICS], **_words(judged, known))
+        asked = run.tools.read_config(made.base).review.critic
+        left = [step.name for step in (*CRITICS, *(() if asked else REVIEWS))]
+        return Spoken(left_out=left, **_words(judged, known))
     return Spoken(
         said=said(run),
         left_out=left_out(run),
