@@ -59,12 +59,12 @@ def _tell_xpass(module):
 def _listen(module=None):
     """Whatever goes wrong here: unittest works as ever, and is read by what it prints."""
     try:
-        from _frozen_importlib_external import SourceFileLoader  # not there in Python 2, which may start this file too
-
+        # Not there in Python 2, which may start this file too.
+        loader = __import__("_frozen_importlib_external").SourceFileLoader
         names = {"__name__": "unittest_report"}
         for part in ("unittest_places", "unittest_report"):
             names["__file__"] = path = os.path.join(_REPORTER, part + ".py")
-            exec(SourceFileLoader(part, path).get_code(part), names)  # compiled already, for a Python like the kit's
+            exec(loader(part, path).get_code(part), names)  # compiled already, for a Python like the kit's
     except Exception:
         pass
 
