@@ -29,7 +29,7 @@ def test_honest_work_passes_with_nothing_unproved(tmp_path: Path, command: str) 
     judging = Judging.of(tmp_path)
     result = judged(judging, judging.candidate(CODE | TEST, command=command))
     assert result.findings == [] and result.unverified == []
-    assert len(judging.checkouts) == 6, "green, ours, the story's own failing and expecting, the suite, ours in it"
+    assert len(judging.checkouts) == 7, "green, ours, the story's own failing and expecting, the suite, ours in it, without a runner"
 
 
 CLASSES = """\
