@@ -24,7 +24,7 @@ CLAUDE := claude-agent-sdk==0.2.182
 LITELLM := litellm[proxy]==1.106.2
 CODEX := @openai/codex@0.166.0
 OPENCODE := opencode-ai@1.18.33
-NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7
+NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 @vitest/coverage-v8@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7
 
 $(COMPONENTS)/ready: Makefile
 	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
@@ -68,6 +68,9 @@ radicle:  ## Radicle, the target of the mirror job in the tests (needs Rust; onc
 mutation-tools:  ## mutmut, Stryker, gremlins and cargo-mutants, for the tests and the bench (once some 6 minutes)
 	@tools/mutation/build
 
+llvm:  ## Debian's llvm-cov for the version of rustc, for the tests of coverage in Rust
+	@tools/llvm/build
+
 check: .venv/ready  ## lint, types, layers
 	@.venv/bin/ruff check src tests bench tools
 	@.venv/bin/mypy
@@ -89,4 +92,4 @@ quick: check  ## check, then the tests that start no worker: under two minutes
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components oasdiff forge forge-older radicle mutation-tools check test proof quick bench
+.PHONY: help setup demo components oasdiff forge forge-older radicle mutation-tools llvm check test proof quick bench

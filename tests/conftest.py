@@ -14,7 +14,7 @@ pytest_addoption = matrices.pytest_addoption
 pytest_report_header = matrices.pytest_report_header
 pytest_terminal_summary = matrices.pytest_terminal_summary
 pytest_collection_modifyitems = matrices.pytest_collection_modifyitems
-KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR")
+KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR", "DAMASCUS_MUTATION_DIR", "DAMASCUS_LLVM_DIR")
 AS_ANOTHER_USER = "run as a normal user"
 OWNED = pytest.StashKey[databases.OwnedFolder]()
 
