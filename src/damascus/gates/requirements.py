@@ -15,7 +15,7 @@ from damascus.evidence.diff_paths import is_test, named_paths, test_paths
 from damascus.evidence.reading import tests_in
 from damascus.gates.red_green import turned_green
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
-from damascus.stacks import WrittenFile, stack_of, written_name
+from damascus.stacks import WrittenFile, WrittenTest, stack_of, written_name
 
 NOT_YET = ("FUTURE", "SKIP")
 
@@ -98,14 +98,14 @@ def texts_of(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
         if path not in files:
             files[path] = tests_in(candidate.read(candidate.commit, path) or b"", path)
         for written in files[path].tests.values():
-            if written.counts and plain in ("", written.name):
-                yield f"{written.text} {_parameters(test)}"
+            if written.counts and (not plain or written.is_reported_as(plain)):
+                yield f"{written.text} {_parameters(test, written)}"
 
 
-def _parameters(test: str) -> str:
-    """What a report adds to the name in the source: pytest's parameters, Go's subtests."""
+def _parameters(test: str, written: WrittenTest) -> str:
+    """What a report adds to the name in the source: pytest's parameters, Go's subtests, a row of a table in Node."""
     path, plain = written_name(test)
-    return test.removeprefix(f"{path}::").removeprefix(plain)
+    return test.removeprefix(f"{path}::").removeprefix(plain if plain == written.name else "")
 
 
 def _by_text(candidate: Candidate, due: list[Requirement]) -> GateResult:

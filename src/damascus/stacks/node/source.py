@@ -99,7 +99,7 @@ def _heads(code: str, readable: str) -> list[Head]:
             Head(
                 start=head.start(),
                 end=brackets.closing.get(opening, len(code)),
-                name=name["name"] if name else "?",
+                name=_name(name, readable) if name else "?",
                 suite=head["word"] in SUITES,
                 certain=name is not None and not made and _literal(name, readable),
                 braces=brackets.depth_at(head.start()),
@@ -107,6 +107,12 @@ def _heads(code: str, readable: str) -> list[Head]:
             )
         )
     return found
+
+
+def _name(name: re.Match[str], readable: str) -> str:
+    """`'REQ-001 ' + kind`: what is added to it is known when it runs."""
+    added = readable[name.end() : name.end() + LONGEST_GAP].lstrip()[:1] == "+"
+    return name["name"] + ("${}" if added else "")
 
 
 def _literal(name: re.Match[str], readable: str) -> bool:
