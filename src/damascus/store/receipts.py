@@ -5,6 +5,7 @@ from typing import Any
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import EventKind
+from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.survivors import MutationScore, Survivor, partial
 from damascus.domain.verdict import Phase
 from damascus.store import views
@@ -86,10 +87,14 @@ def _tests(gates: list[dict[str, Any]], key: str) -> list[str]:
     return sorted({test for gate in gates for test in gate.get(key, [])})
 
 
-def _covers(gates: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """By requirement the changed lines that its tests run; of each gate the last answer counts."""
-    last = {gate["gate"]: gate.get("covers", {}) for gate in gates}
-    return {need: lines for covers in last.values() for need, lines in covers.items()}
+def _covers(gates: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    """By requirement the changed lines that its tests have to do with, and how that is known; of each gate the last
+    answer counts."""
+    last = {gate["gate"]: gate.get("lines", []) for gate in gates}
+    found: dict[str, list[dict[str, str]]] = {}
+    for one in (RequirementLines.model_validate(each) for lines in last.values() for each in lines):
+        found.setdefault(one.requirement, []).append({"lines": one.told, "by": one.by.value})
+    return found
 
 
 def _last(steps: list[Row], name: str) -> Any:

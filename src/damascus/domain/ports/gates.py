@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from damascus.domain.config import Config
 from damascus.domain.described import Described
 from damascus.domain.ids import Sha
+from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.survivors import MutationScore, Survivor
@@ -211,8 +212,8 @@ class GateResult(BaseModel):
     unverified: list[str] = Field(default_factory=list)
     red_tests: list[str] = Field(default_factory=list)
     green_tests: list[str] = Field(default_factory=list)
-    covers: dict[str, list[str]] = Field(default_factory=dict)
-    """By requirement the changed lines that its tests run, as `file:first-last`."""
+    lines: list[RequirementLines] = Field(default_factory=list)
+    """The changed lines that the tests of each requirement have to do with, where that can be told."""
     notes: list[str] = Field(default_factory=list)
     """Told to people and critics, on the receipt; refuses nothing."""
     flaky: list[str] = Field(default_factory=list)

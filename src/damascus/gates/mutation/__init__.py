@@ -9,14 +9,17 @@ from collections.abc import Iterator, Sequence
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult
 from damascus.domain.verdict import Kind, Verdict
-from damascus.evidence.diff_paths import is_test
+from damascus.evidence.diff_paths import code_paths, is_test
 from damascus.gates.coverage_run import Looks
 from damascus.gates.mutation.changed import changed_code
 from damascus.gates.mutation.examination import Examination
 from damascus.gates.mutation.full import LineExamination
+from damascus.gates.mutation.needed import needed_lines
 from damascus.gates.mutation.trials import MutantTrial
 from damascus.gates.runs import passed_tests, tells_single_tests
+from damascus.stacks import stack_of
 from damascus.stacks.mutants import Function, only_ran
+from damascus.stacks.others import OTHER_CODE
 
 OUTCOMES = ("killed", "survived", "unviable", "not run")
 NO_FUNCTION = "mutation: no function changed"
@@ -36,6 +39,7 @@ class Mutation(Gate):
         changed = changed_code(candidate)
         unread = [f"mutation: {path} can't be read" for path in changed.unread]
         unread += [f"mutation: {where}: what it makes when it runs has no mutant" for where in changed.hidden]
+        unread += [f"mutation: {path}: no mutants are known for its language" for path in _of_no_stack(candidate)]
         full = candidate.config.gates.mutation == "full"
         if not changed.functions and not full:
             return _of_none(unread)
@@ -51,8 +55,12 @@ class Mutation(Gate):
         return result if result.findings or not full else _of_lines(done, result)
 
 
+def _of_no_stack(candidate: Candidate) -> list[str]:
+    return [path for path in code_paths(candidate) if stack_of(path) is None and OTHER_CODE.fullmatch(path)]
+
+
 def _of_none(unread: list[str]) -> GateResult:
-    return GateResult(gate=GateName.MUTATION, unverified=[NO_FUNCTION, *unread])
+    return GateResult(gate=GateName.MUTATION, unverified=unread or [NO_FUNCTION])
 
 
 def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
@@ -62,6 +70,7 @@ def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
         findings=findings,
         evidence=[_evidence(done)],
         unverified=[*unread, *unverified],
+        lines=needed_lines(done, (*done.trials, *done.later)),
         notes=list(notes(done)),
         flaky=done.flaky,
     )
@@ -86,6 +95,7 @@ def _of_lines(done: Examination, bodies: GateResult) -> GateResult:
         update={
             "survivors": lines.survivors(),
             "score": score,
+            "lines": needed_lines(done, lines.trials) or bodies.lines,
             "evidence": [*bodies.evidence, evidence],
             "unverified": [*bodies.unverified, *lines.unverified()],
         }
