@@ -23,6 +23,7 @@ def answer(words: Words, every: Every = False) -> None:
               damascus answer 12 2 use the Edit tool, not the shell
               damascus answer 12 look_again
               damascus answer 12 send_back name it parse, not read
+              damascus answer 12 some_equivalent 2,3 the cache is only there for speed
               damascus answer --all 1
     """
     if not every and (not words[0].isdecimal() or len(words) < 2):

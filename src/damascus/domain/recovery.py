@@ -28,6 +28,7 @@ ACCEPT_TESTS = "accept the changed tests"
 KEEP_TESTS = "send it back: the old tests hold"
 EDIT_SPEC = "edit the spec and add it again"
 EQUIVALENT = "the mutants change nothing that a test could notice: say why"
+SOME_EQUIVALENT = "some of the mutants change nothing that a test could notice: their numbers, then why"
 APPROVE = "approve it as it is"
 SEND_BACK = "send it back with your words"
 GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT)
@@ -38,8 +39,9 @@ RAISES: dict[str, tuple[str, Unit]] = {
     for whose in ("story", "project")
     for unit in UNITS
 }
-NEED_WORDS = {RESPAWN, SEND_BACK, EQUIVALENT, *RAISES}
+NEED_WORDS = {RESPAWN, SEND_BACK, EQUIVALENT, SOME_EQUIVALENT, *RAISES}
 """Options that are nothing without words of the person's own."""
+SOME_EXAMPLE = "some_equivalent 2,3 the cache is only there for speed"
 WORDS_GO_ON = "your words, if you add any, are told to the next agent"
 
 
@@ -70,6 +72,10 @@ class OptionId(Described):
     ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
     KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
     ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
+    SOME_EQUIVALENT = (
+        "some_equivalent",
+        "needs their numbers and your reason: it is on the receipt; the others go back to an agent, with a new budget",
+    )
     FIX_PERMISSION = "fix_permission", "say it when you have allowed the tool: a new run"
     RESPAWN = "respawn", "a new run whose agent is told your words"
     HAND_OVER = "hand_over", "it stays blocked and is yours (or whose name you add): no agent touches it"
@@ -109,6 +115,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
     (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
     (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
+    (OptionId.SOME_EQUIVALENT, re.escape(SOME_EQUIVALENT)),
     (OptionId.FIX_PERMISSION, re.escape(FIX)),
     (OptionId.RESPAWN, re.escape(RESPAWN)),
     (OptionId.HAND_OVER, re.escape(HAND_OVER)),
@@ -174,6 +181,7 @@ def needed(choice: Chosen, question: int) -> str:
         RESPAWN: "2 use the Edit tool, not the shell",
         SEND_BACK: "send_back name it parse, not read",
         EQUIVALENT: "all_equivalent the cache is only there for speed",
+        SOME_EQUIVALENT: SOME_EXAMPLE,
     }
     example = examples.get(choice.option, "1 40M")
     raise UsageError(f"that answer needs your words too. Write it like: damascus answer {question} {example}")

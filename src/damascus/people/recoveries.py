@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from damascus.app import Project
 from damascus.domain import money, recovery
+from damascus.domain.errors import UsageError
 from damascus.domain.recovery import Chosen, OptionId
+from damascus.domain.survivor_marks import chosen_marks, marks_of
 from damascus.people import stories
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.store import people, views
@@ -94,6 +96,18 @@ def _equivalent(a: Answering) -> Done:
     return Done(f"{a.story} goes on in phase {acted.phase} where it was: {a.choice.told}.", goes_on(a.story))
 
 
+def _some_equivalent(a: Answering) -> Done:
+    """The rest needs tests, so an agent is sent; where none is left, the run goes on where it is."""
+    shown = marks_of(a.issue["question"])
+    marks, _ = chosen_marks(shown, recovery.needed(a.choice, a.issue["id"]))
+    if not marks:
+        raise UsageError(
+            f"say which of the mutants, 1 to {len(shown)}, and why. "
+            f"Write it like: damascus answer {a.issue['id']} {recovery.SOME_EXAMPLE}"
+        )
+    return _equivalent(a) if set(marks) == set(shown) else _retried(a, a.choice.told)
+
+
 def _close(a: Answering) -> Done:
     a.close()
     return Done(f"Question {a.issue['id']} is answered: {a.choice.told}.", "damascus inbox")
@@ -160,6 +174,7 @@ DOES: dict[OptionId, Doing] = {
     OptionId.ACCEPT_TESTS: _where_it_was,
     OptionId.KEEP_TESTS: _where_it_was,
     OptionId.ALL_EQUIVALENT: _equivalent,
+    OptionId.SOME_EQUIVALENT: _some_equivalent,
     OptionId.LAND_NOW: _land_now,
     OptionId.MEANT_SO: _close,
     OptionId.FIX_PERMISSION: _allowed,
