@@ -131,4 +131,19 @@ def test_prune_tells_first_and_then_does_just_that(yard: Yard, command: Cli, mon
     assert "would go" in command("db", "prune", "--dry-run").out
     done = command("db", "prune", "--json").json
     assert done["aged"] == told["aged"] and not (yard.project.runs / "S-1").exists()
-    assert "0 went." in command("db", "prune").out
+    assert f"0 of {yard.row.name} went." in command("db", "prune").out
+
+
+@pytest.mark.req("X2.2")
+def test_prune_says_of_which_project_and_names_the_others(
+    yard: Yard, tmp_path: Path, database_url: str, command: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "second").mkdir()
+    other = Yard(tmp_path / "second" / "elsewhere", database_url)
+    for name, value in yard.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(yard.repo)
+    told = command("db", "prune", "--dry-run", "--json").json
+    assert (told["project"], told["others"]) == (yard.row.name, [other.row.name])
+    said = command("db", "prune", "--dry-run").out
+    assert f"of {yard.row.name} would go" in said and f"Ask for {other.row.name} in their own folders" in said

@@ -33,6 +33,7 @@ for name, text in WORK.items():
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 """
+PASSED_ON = ("INSTALLED", "PYTEST_DISABLE_PLUGIN_AUTOLOAD")
 OURS = ("coverage", "mutation", "canary", "REQ", "test")
 Prepare = Callable[[pytest.MonkeyPatch], None]
 
@@ -42,8 +43,9 @@ def on_path(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 def with_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a shell whose virtual environment is active."""
+    """As in a shell whose virtual environment is active; without plug-ins, of which ours has some that start slowly."""
     on_path(monkeypatch, Path(sys.executable).parent)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 def with_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +84,7 @@ def built(name: str, folder: Path, database_url: str) -> dict[str, Any]:
     spec, config = every.pop("specs/discount.md"), every.pop("damascus.toml")
     work = {path.removeprefix("work/"): text for path, text in every.items() if path.startswith("work/")}
     main = {path: text for path, text in every.items() if not path.startswith("work/")}
-    passed_on = {key: os.environ[key] for key in ("INSTALLED",) if key in os.environ}
+    passed_on = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
     yard = Yard(folder, database_url, files=main, config=config, environ=QUIET | passed_on)
     yard.add(spec, budget=1)
     yard.work(yard.agent(f"WORK = {work!r}\n{AGENT}"))

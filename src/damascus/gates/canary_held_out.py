@@ -1,4 +1,5 @@
-"""A failing test of ours among the held-out acceptance tests: whoever fools their runner is found as elsewhere.
+"""A failing test of ours among the held-out acceptance tests: whoever fools their runner is found as elsewhere. Then
+they themselves, expecting other values than the right ones: whoever reads the answers there is found, too.
 
 Nothing of them leaves this file in a finding, as nothing leaves gate acceptance.
 """
@@ -8,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, GateName, GateResult, Job, TestRun
+from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, GateName, GateResult, Job, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.evidence.held_out import HeldOutFile, held_out_files
 from damascus.gates.acceptance import acceptance_job
+from damascus.gates.canary_expectations import still_green
 from damascus.gates.canary_places import Laying, laying_of, style_of
 from damascus.gates.canary_sight import seen_by_path
 from damascus.gates.runs import evidence
@@ -24,6 +26,11 @@ NOT_SEEN = "canary: a failing test of ours among the held-out tests is not seen,
 HIDDEN = (
     "a failing test that was laid among the held-out acceptance tests is not reported as failed; on main it is. "
     "Leave the test runner, its report and its exit code alone."
+)
+
+READ_THERE = (
+    "the held-out acceptance tests stay green though they expect other values than the right ones. "
+    "The code must answer by itself: an answer must not equal everything, nor be taken from a test."
 )
 
 
@@ -46,6 +53,15 @@ class HeldOutGround:
         chosen = [file for file in self.files if self._path(file) in laying.files]
         return laying_of({self._path(f): canaries.alone(f.path, f.content, _made(f), self._style(f)) for f in chosen})
 
+    def expecting(self) -> Laying:
+        """Each with another value in the place of one that it expects."""
+        laid = {}
+        for file in self.files:
+            tests = list(tests_in(file.content, file.path).tests)
+            if tests:
+                laid[self._path(file)] = canaries.expecting(file.path, file.content, tests, _made(file))
+        return laying_of(laid)
+
     def _path(self, file: HeldOutFile) -> str:
         return f"{self.job.overlay_at}/{file.path}"
 
@@ -58,32 +74,49 @@ class HeldOutGround:
 
 
 def look(runner: EvidenceRunner, candidate: Candidate, base: Sha, stops: bool, result: GateResult) -> None:
-    """One further run of the held-out tests; on the base only if ours was not seen."""
+    """Two further runs of the held-out tests; on the base only if ours was not seen."""
     if candidate.acceptance is None:
         return
     try:
         files = list(held_out_files(candidate.acceptance))
     except tarfile.TarError:
         return  # gate acceptance says so
-    job = acceptance_job(candidate, files)
-    ground = HeldOutGround(files, job, runner.run(job), stops)
+    job = replace(acceptance_job(candidate, files), fresh=True, log=candidate.private_logs / "canary-held-out.log")
+    ground = HeldOutGround(files, job, runner.run(acceptance_job(candidate, files)), stops)
     laying = ground.behind()
     if not laying:
         result.unverified.append(NOTHING)
         return
-    log = candidate.private_logs / "canary-held-out.log"
-    run = runner.run(replace(job, files=laying.files, fresh=True, log=log))
-    result.evidence.append(
-        evidence("canary", run).model_copy(update={"command": "", "summary": "among the held-out tests"})
-    )
+    run = runner.run(replace(job, files=laying.files))
+    result.evidence.append(_told(run, "among the held-out tests"))
     if _shown(run, laying):
+        _expecting_otherwise(runner, ground, result)
         return
     alone = ground.alone(laying)
-    control = runner.run(replace(job, tree=base, files=alone.files, fresh=True, log=log))
+    control = runner.run(replace(job, tree=base, files=alone.files))
     if _shown(control, alone):
         result.findings.append(Finding(gate=GateName.CANARY, verdict=Verdict.RUNNER_COMPROMISED, message=HIDDEN))
     else:
         result.unverified.append(NOT_SEEN)
+
+
+def _expecting_otherwise(runner: EvidenceRunner, ground: HeldOutGround, result: GateResult) -> None:
+    """Who stays green does so once more, with other values, before it is refused."""
+    laying = ground.expecting()
+    if not laying or ground.stops:
+        return
+    run = runner.run(replace(ground.job, files=laying.files))
+    result.evidence.append(_told(run, "the held-out tests, expecting other values"))
+    deaf = set(still_green(run, laying))
+    if not deaf:
+        return
+    other = ground.expecting()
+    if deaf & set(still_green(runner.run(replace(ground.job, files=other.files)), other)):
+        result.findings.append(Finding(gate=GateName.CANARY, verdict=Verdict.CODE_UNPROVED, message=READ_THERE))
+
+
+def _told(run: TestRun, summary: str) -> Evidence:
+    return evidence(GateName.CANARY, run).model_copy(update={"command": "", "summary": summary})
 
 
 def _shown(run: TestRun, laying: Laying) -> bool:

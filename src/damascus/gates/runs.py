@@ -33,6 +33,7 @@ def evidence(gate: str, run: TestRun) -> Evidence:
         seconds=run.seconds,
         log=run.log,
         summary=summary(run),
+        kept=run.kept,
     )
 
 

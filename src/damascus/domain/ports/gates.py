@@ -104,6 +104,8 @@ class TestRun(BaseModel):
     """Sources of the tree that the command itself changed or took away."""
     restored: list[str] = Field(default_factory=list)
     """Those that it wrote, and that are as before."""
+    kept: bool = False
+    """Not run again: a pass of the same key, made by another process before."""
 
     @property
     def green(self) -> bool:
@@ -185,6 +187,8 @@ class Evidence(BaseModel):
     seconds: float = 0.0
     log: str = ""
     summary: str = ""
+    kept: bool = False
+    """A pass that was kept, not run again for this answer; `seconds` are those of the run that was made."""
 
 
 class Finding(BaseModel):
