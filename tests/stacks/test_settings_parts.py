@@ -51,6 +51,13 @@ def test_toml_of_every_kind_is_written_as_it_was() -> None:
     assert told and tomllib.loads(told) == wanted
 
 
+def test_a_long_list_of_dependencies_is_kept() -> None:
+    needs = [f"package-{n}>=1.2.3,<2.0.0" for n in range(300)]
+    lines = ",\n".join(f'"{each}"' for each in needs)
+    told = made("pyproject.toml", None, f"[project]\ndependencies = [\n{lines}]\n[tool.ruff]\n", "tool.ruff")
+    assert told and tomllib.loads(told) == {"project": {"dependencies": needs}, "tool": {}}
+
+
 def test_ini_by_section_and_its_defaults() -> None:
     now = (
         "[DEFAULT]\nexclude = src\n[metadata]\nname = x\n[flake8]\nignore = E,\n  F\n[mypy-a.*]\nignore_errors = true\n"

@@ -17,6 +17,8 @@ from typing import Any
 
 Table = dict[str, Any]
 LARGEST = 1_000_000
+MOST_PARTS = 1000
+"""Of a key in TOML: Python's reader needs the square of the time."""
 STRING = r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)'
 JSON_PIECES = re.compile(rf"{STRING}|//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 """What is not closed reaches to the end, so that no text is gone through again and again."""
@@ -29,8 +31,10 @@ class UnreadableSettings(Exception):
 
 def with_parts_of(name: str, other: bytes | None, text: bytes, keys: Sequence[str]) -> bytes | None:
     """`text` with these keys as `other` has them; None where they are the same already."""
-    read, write = FORMS[name.rpartition(".")[2]]
-    if len(text) > LARGEST:
+    form = name.rpartition(".")[2]
+    read, write = FORMS[form]
+    parts = max((line.count(b".") for line in text.split(b"\n")), default=0) if form == "toml" else 0
+    if len(text) > LARGEST or parts > MOST_PARTS:
         raise UnreadableSettings(name)
     try:
         now, then = read(text), read(other or b"")
