@@ -1,5 +1,8 @@
 # Two commands are enough: `make demo` and `make test`. Both set up .venv from pyproject.toml.
 PY := .venv/bin/python
+# More than this suite's two cores: many tests wait for a lease, a poll or another program, and none goes by the clock.
+WORKERS ?= 3
+PYTEST = $(PY) -m pytest -n $(WORKERS) --dist worksteal
 QUICK := tests/domain tests/rules tests/scanning tests/stacks tests/store tests/writes
 .DEFAULT_GOAL := help
 
@@ -9,7 +12,7 @@ help:  ## this list
 .venv/ready: pyproject.toml constraints.txt
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts,visual,receipts]'
 	@$(PY) -m compileall -q src/damascus
 	@touch $@
 
@@ -24,7 +27,7 @@ CLAUDE := claude-agent-sdk==0.2.182
 LITELLM := litellm[proxy]==1.106.2
 CODEX := @openai/codex@0.166.0
 OPENCODE := opencode-ai@1.18.33
-NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7
+NODE_RUNNERS := jest@30.5.2 vitest@4.1.12 @vitest/coverage-v8@4.1.12 mocha@12.0.3 esbuild@0.28.2 zod@4.6.7 typescript@5.9.3 eslint@9.39.5
 
 $(COMPONENTS)/ready: Makefile
 	@echo "installing Claude Code, LiteLLM, Codex and opencode into $(COMPONENTS) (once; a few minutes)"
@@ -45,7 +48,7 @@ $(COMPONENTS)/node-runners/ready: Makefile
 	@npm install --silent --no-audit --no-fund --prefix $(COMPONENTS)/node-runners $(NODE_RUNNERS)
 	@touch $@
 
-components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha, Zod
+components: $(COMPONENTS)/ready $(COMPONENTS)/node-runners/ready  ## real programs for the tests: Claude Code, LiteLLM, Codex, opencode, jest, vitest, mocha, Zod, TypeScript, ESLint
 
 # Into the same folder; only the tests need it, a user's own is found on the PATH.
 $(COMPONENTS)/bin/oasdiff: Makefile
@@ -65,22 +68,39 @@ forge-older:  ## an older Gitea, for the contract suite of its adapter
 radicle:  ## Radicle, the target of the mirror job in the tests (needs Rust; once some 5 minutes)
 	@tools/radicle/build
 
+browser:  ## Chromium from Debian's package, for the tests of gate visual (needs root; once)
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }
+
 mutation-tools:  ## mutmut, Stryker, gremlins and cargo-mutants, for the tests and the bench (once some 6 minutes)
 	@tools/mutation/build
 
+llvm:  ## Debian's llvm-cov for the version of rustc, for the tests of coverage in Rust
+	@tools/llvm/build
+
 check: .venv/ready  ## lint, types, layers
+	@$(MAKE) --no-print-directory --jobs 3 lint types layers
+
+lint: .venv/ready
 	@.venv/bin/ruff check src tests bench tools
+
+types: .venv/ready
 	@.venv/bin/mypy
+
+layers: .venv/ready
 	@.venv/bin/lint-imports --no-cache >/tmp/.damascus-layers.$$$$ 2>&1 || { cat /tmp/.damascus-layers.$$$$; rm -f /tmp/.damascus-layers.$$$$; exit 1; }; rm -f /tmp/.damascus-layers.$$$$
 
-test: check  ## check, then every test and a sample of the matrices, by a seed that is printed (SEED=N repeats one)
-	@$(PY) -m pytest -n 2 --dist worksteal --matrices sample --seed "$(SEED)"
+# Where a shell forbids Python to write them, each command of ours that a test starts would compile what was changed.
+compiled: .venv/ready
+	@$(PY) -m compileall -q src/damascus
 
-proof: .venv/ready  ## the matrices whole: kills, lies, escapes, forges, agents (SEED=N: without what `make test SEED=N` ran)
-	@$(PY) -m pytest -n 2 --dist worksteal --matrices $(if $(SEED),rest,only) --seed "$(SEED)"
+test: check compiled  ## check, then every test and a sample of the matrices, by a seed that is printed (SEED=N repeats one)
+	@$(PYTEST) --matrices sample --seed "$(SEED)"
 
-quick: check  ## check, then the tests that start no worker: under two minutes
-	@$(PY) -m pytest -n 2 --dist worksteal --matrices none $(QUICK)
+proof: compiled  ## the matrices whole: kills, lies, escapes, forges, agents (SEED=N: without what `make test SEED=N` ran; SHARE=0.5: half)
+	@$(PYTEST) --matrices $(if $(SEED),rest,only) --seed "$(SEED)" --share $(or $(SHARE),1)
+
+quick: check compiled  ## check, then the tests that start no worker: under two minutes
+	@$(PYTEST) --matrices none $(QUICK)
 
 .venv/bench: .venv/ready
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
@@ -89,4 +109,4 @@ quick: check  ## check, then the tests that start no worker: under two minutes
 bench: .venv/bench  ## the numbers of docs/performance.md, as ratios in one run
 	@$(PY) -m bench
 
-.PHONY: help setup demo components oasdiff forge forge-older radicle mutation-tools check test proof quick bench
+.PHONY: help setup demo components oasdiff forge forge-older radicle browser mutation-tools llvm check lint types layers compiled test proof quick bench

@@ -7,6 +7,7 @@ from bench.table import Result, print_table
 
 def main(only: list[str]) -> int:
     from bench import (
+        agent_step,
         claim_time,
         coverage,
         cycles,
@@ -15,6 +16,7 @@ def main(only: list[str]) -> int:
         overhead,
         prompt_tokens,
         proofs,
+        receipts,
         sandbox_start,
         startup,
         write_pipeline,
@@ -28,16 +30,23 @@ def main(only: list[str]) -> int:
         "startup": startup.measure,
         "writes": write_pipeline.measure,
         "sandbox": sandbox_start.measure,
+        "agent_step": agent_step.measure,
         "prompts": prompt_tokens.measure,
         "mutation": mutation.measure,
         "judged_again": judged_again.measure,
         "coverage": coverage.measure,
+        "receipts": receipts.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():
         if not only or name in only:
             print(f"measuring {name} …", file=sys.stderr, flush=True)
-            results += part()
+            measured = part()
+            for each in measured:  # at once: a part that fails later takes nothing of this with it
+                print(
+                    f"  {each.what}: {each.value:.2f}, wanted {each.wanted}; {each.note}", file=sys.stderr, flush=True
+                )
+            results += measured
     print_table(results)
     return 0 if all(result.reached for result in results) else 1
 

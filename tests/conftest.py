@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -16,13 +17,14 @@ pytest_addoption = matrices.pytest_addoption
 pytest_report_header = matrices.pytest_report_header
 pytest_terminal_summary = matrices.pytest_terminal_summary
 pytest_collection_modifyitems = matrices.pytest_collection_modifyitems
-KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR")
+KEPT = (databases.FOLDER, "DAMASCUS_FORGE_DIR", "DAMASCUS_MUTATION_DIR", "DAMASCUS_LLVM_DIR")
 AS_ANOTHER_USER = "run as a normal user"
 OWNED = pytest.StashKey[databases.OwnedFolder]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The suite must not see a data folder, database or git repository of whoever runs it."""
+    sys.dont_write_bytecode = False  # whoever runs the suite may forbid it; to rewrite each assertion anew takes 10 s
     for name in list(os.environ):
         if name.startswith(("DAMASCUS_", "GIT_", "PG")) and name not in KEPT:
             del os.environ[name]

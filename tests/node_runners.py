@@ -29,8 +29,10 @@ def node_project(
     *,
     copied: bool = False,
     needed: tuple[str, ...] = ("jest", "vitest", "mocha"),
+    without: str = "",
 ) -> Judging:
-    """`copied`: as npm lays packages out; else they are links to one store, as pnpm has them."""
+    """`copied`: as npm lays packages out; else they are links to one store, as pnpm has them. `without` is a package
+    of a scope (`@of/name`) that this project lacks."""
     source = installed(needed)
     judging = Judging.of(folder, {".gitignore": "node_modules/\n", **files})
 
@@ -40,6 +42,8 @@ def node_project(
             shutil.copytree(source, checkout / "node_modules", symlinks=True)
         else:
             _link(source, checkout / "node_modules")
+        if without:
+            _take_away(checkout / "node_modules" / without)
         return {}
 
     judging.runner = CleanRunner(
@@ -52,3 +56,12 @@ def _link(source: Path, target: Path) -> None:
     target.mkdir()
     for entry in os.scandir(source):
         (target / entry.name).symlink_to(entry.path)
+
+
+def _take_away(package: Path) -> None:
+    """Of a scope that is a link to everybody's, the rest."""
+    scope = package.parent
+    real = scope.resolve()
+    scope.unlink()
+    _link(real, scope)
+    (scope / package.name).unlink()

@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = str(ROOT / "src" / "damascus") + os.sep
 PAGE = ROOT / "ARCHITECTURE.md"
 BEGIN, END = "<!-- walk: written by tools/walk --write -->", "<!-- end of walk -->"
-STORY = "D-1"
+STORY = "D-4"
 CLAIM = "claim"
 FLOW = "engine/"
 AGENT = """\
@@ -223,7 +223,7 @@ def _walk(app: App, folder: Path) -> Recorder:
 
 def agent(folder: Path) -> str:
     """A command agent that writes what the demo's scripted agent would."""
-    [wanted] = demo_stories.SCRIPT[STORY]
+    wanted = demo_stories.SCRIPT[STORY][-1]
     program, files = folder / "agent.py", folder / "files.json"
     program.write_text(AGENT)
     files.write_text(json.dumps(wanted["write"]))

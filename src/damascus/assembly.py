@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ from damascus.app import App, Project
 from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import Agent, Log
+from damascus.domain.roles import role_of
 from damascus.engine.guards import guard
 from damascus.engine.tools import Tools, nothing
 from damascus.engine.worker import Pace, Worker
@@ -76,15 +77,23 @@ class Equipment:
             if project.here is not None:
                 self.app.hold_queue(project.here)
             everyone[project.row.repo_id] = make_tools(
-                self.app, project, self._player(project), self.stopping, self.boundary, everyone=everyone, log=self.log
-            )
+                self.app, project, self._player(project), self.stopping, self.boundary,
+                everyone=everyone, roles=self._players_of_roles(project), log=self.log,
+            )  # fmt: skip
         return everyone
 
-    def _player(self, project: Project) -> Agent:
-        player = self.agent or make_agent(self.app, project, self.choice)
+    def _player(self, project: Project, kind: str | None = None) -> Agent:
+        choice = replace(self.choice, agent=kind, agent_command=None) if kind else self.choice
+        player = self.agent or make_agent(self.app, project, choice)
         if self.choice.require_sandbox or project.config.sandbox.require:
             refuse_unconfined(player)
         return player
+
+    def _players_of_roles(self, project: Project) -> dict[str, Agent]:
+        """[agent.roles]: each kind is made once."""
+        wanted = {role_of(role): kind for role, kind in project.config.agent.roles.items()}
+        made = {kind: self._player(project, kind) for kind in dict.fromkeys(wanted.values())}
+        return {role: made[kind] for role, kind in wanted.items()}
 
 
 def make_worker(

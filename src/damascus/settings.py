@@ -8,7 +8,7 @@ every looking command four git processes and pydantic. Nothing is judged by it: 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -43,6 +43,8 @@ class Settings:
     """The project's whole test command, as it holds on main; "" where there is none."""
     suite_found: bool = False
     """Nobody wrote it down: main's files tell it."""
+    commands: Sequence[tuple[str, str, bool]] = ()
+    """The gate commands that hold on main: name, command, and whether main's files tell it."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property

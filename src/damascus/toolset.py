@@ -27,6 +27,7 @@ from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
 from damascus.store.evidence import KeptEvidence
+from damascus.store.screenshots import KeptPictures
 from damascus.system import process
 from damascus.system.ports import PortBlocks
 from damascus.system.sandbox import Level, detect
@@ -103,19 +104,22 @@ def make_tools(
     boundary: Callable[[str, str], None],
     *,
     everyone: Mapping[int, Tools] | None = None,
+    roles: Mapping[str, Agent] | None = None,
     log: Log | None = None,
 ) -> Tools:
-    """Adapters, git and store of one repository. `everyone` are the tools of the project's others."""
+    """Adapters, git and store of one repository. `everyone` are the tools of the project's others, `roles` the agents
+    of single roles."""
     checkouts = _checkouts(app, project, stopping, {} if everyone is None else everyone)
     forge = checkouts.prepare.forge = _forge(app, project, checkouts.runner)
-    judges = gates(checkouts.runner, project.mirror, scanner := Scanner())
+    pictures = KeptPictures(app.database, project.row.repo_id)
+    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures)
     config = project.config
     return Tools(
         db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(),
         mirror=project.mirror, snapshots=Snapshots(project.mirror),
         workspaces=Workspaces(project.worktrees, project.mirror, config.project.branch_prefix),
         forge=RetriedForge(forge, _retries(config)), window=window(config.queue.window, forge.runs_ci),
-        agent=agent, refiner=config.agent.refiner,
+        agent=agent, agents=roles or {}, refiner=config.agent.refiner,
         gates_before=judges.before, gates_after=judges.after, gates_beside=judges.beside,
         scanner=scanner, quick_scanner=Scanner.quick(),
         level=checkouts.level, ports=checkouts.ports, read_config=checkouts.rules,

@@ -13,8 +13,9 @@ import pytest
 
 from damascus.agents import AGENTS, AgentSetup, make_agent
 from damascus.agents.command import CommandAgent, words
+from damascus.agents.handover import read_report
 from damascus.domain.errors import UsageError
-from damascus.domain.ports import AgentRun, Watch
+from damascus.domain.ports import AgentRun, Report, Watch
 from damascus.system import procfs
 from damascus.system.process import Identity
 from damascus.system.sandbox import Level, seats_at
@@ -75,6 +76,7 @@ def test_stdout_is_the_transcript_and_stderr_is_kept_beside_it(run: Run, watch: 
     assert watch.transcript.with_name("transcript.log.stderr").read_text() == "trouble\n"
     assert done.exit_code == 9
     assert "trouble" in done.tail
+    assert done.complaint == "trouble"
 
 
 def test_the_environment_is_an_allow_list(
@@ -191,10 +193,43 @@ def test_a_daemon_ends_with_the_step(run: Run, workspace: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # whoever held it is gone
 
 
-@pytest.mark.parametrize("trap", ["mkfifo", "mkdir", "ln -s /etc/passwd", "sh -c 'echo {} > real; ln -s $PWD/real $0'"])
-def test_a_report_that_is_no_file_is_no_report(run: Run, trap: str) -> None:
+@pytest.mark.parametrize(("trap", "why"), [
+    ("mkfifo", "is no plain file"), ("mkdir", "is no plain file"), ("ln -s /etc/passwd", "is a link"),
+    ("sh -c 'echo {} > real; ln -s $PWD/real $0'", "is a link"),
+])  # fmt: skip
+def test_a_report_that_is_no_file_is_no_report(run: Run, trap: str, why: str) -> None:
     done = run(shlex.join(["sh", "-c", f"{trap} $DAMASCUS_REPORT"]))
-    assert (done.exit_code, done.report) == (0, None)
+    assert (done.exit_code, done.report) == (0, Report(unreadable=why))
+
+
+TWICE = '{"status": "UNVERIFIED", "status": "VERIFIED", "summary": "x", "concerns": [{"what": "bad"}]}'
+
+
+@pytest.mark.req("F4")
+@pytest.mark.parametrize(("text", "why"), [
+    (TWICE, "has the key 'status' twice"),
+    ('{"status": "VERIFIED", "requirements": [{"id": "R", "id": "S"}]}', "has the key 'id' twice"),
+    ('{"status": "VERIFIED", "status\\u0000": "UNVERIFIED"}', "has the key 'status' twice"),
+    ("[" * 100_000, "is nested too deeply"),
+    ('{"a": ' * 20_000 + "1" + "}" * 20_000, "is nested too deeply"),
+    (f'{{"summary": "{"x" * 1_000_001}"}}', "is larger than 1,000,000 bytes"),
+    ("[]", "is no JSON object"),
+    ("{", "is not valid JSON: Expecting property name"),
+    ('{"concerns": "bad"}', "can't be used: concerns: Input should be a valid list"),
+    ('{"concerns": [{"what": 5}]}', "can't be used: concerns.what: Input should be a valid string"),
+    ('{"summary": 5, "unreadable": ""}', "can't be used: summary: Input should be a valid string"),
+], ids=range(11))  # fmt: skip
+def test_a_report_that_can_not_be_read_says_why_and_nothing_else(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "left").write_text(text)
+    report = read_report(tmp_path / "left", tmp_path / "kept")
+    assert report is not None and report.unreadable.startswith(why)
+    assert report == Report(unreadable=report.unreadable)
+
+
+def test_no_agent_calls_its_own_report_unreadable(tmp_path: Path) -> None:
+    (tmp_path / "left").write_text('{"summary": "x", "unreadable": "is gone"}')
+    report = read_report(tmp_path / "left")
+    assert report is not None and (report.summary, report.unreadable) == ("x", "")
 
 
 def test_what_a_try_planted_does_not_reach_the_next(run: Run, tmp_path: Path, watch: Watch, level: Level) -> None:

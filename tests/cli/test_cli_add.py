@@ -1,6 +1,7 @@
 """damascus add: what enters the queue, and everything that must not."""
 
 import io
+import os
 import tarfile
 
 import pytest
@@ -93,13 +94,21 @@ def test_a_file_that_is_not_utf8_is_refused(yard: Yard, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"), [("missing.md", "missing.md does not exist"), ("tests", "tests is a folder")]
+    ("name", "sentence"),
+    [
+        ("missing.md", "missing.md does not exist"),
+        ("tests", "tests is a folder"),
+        ("pipe.md", "pipe.md is no plain file. Name a spec file."),
+        ("/dev/zero", "/dev/zero is no plain file. Name a spec file."),
+    ],
 )
 def test_a_name_that_is_no_file_is_refused(name: str, sentence: str, yard: Yard, cli: Cli) -> None:
+    os.mkfifo(yard.repo / "pipe.md")
     before = everything(yard)
     ran = cli("add", name)
     assert (ran.code, everything(yard)) == (2, before)
     assert sentence in ran.error and "Nothing was queued" in ran.error
+    assert sentence in cli("add", "--check", name).error
 
 
 def test_a_story_that_is_there_already_is_refused_whatever_its_case(yard: Yard, cli: Cli) -> None:

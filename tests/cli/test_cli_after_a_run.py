@@ -79,7 +79,7 @@ def _events(cli: Cli) -> None:
 
 
 def _receipt(cli: Cli, yard: Yard) -> None:
-    receipt = cli("receipt", "S-1").json
+    receipt = cli("receipt", "S-1", "--evidence").json
     assert receipt["tries"] == cli("show", "S-1", "--json").json["tries"]
     assert f"try        {receipt['tries']}," in cli("show", "S-1").out
     assert receipt["merged_commit"] == receipt["candidate"] == yard.main()
@@ -91,7 +91,7 @@ def _receipt(cli: Cli, yard: Yard) -> None:
     assert receipt["confinement"] == {step: level for step in ("implement", "red", "verify", "review")}
     assert [name for name in receipt["unverified"] if name.startswith("confinement")] == []
     assert "landing: not on main" not in receipt["unverified"]
-    assert "landing: not on main" in cli("receipt", "S-2").json["unverified"]
+    assert "landing: not on main" in cli("receipt", "S-2", "--evidence").json["unverified"]
 
 
 def _stats(cli: Cli) -> None:

@@ -49,7 +49,7 @@ def test_approved_it_lands_with_the_name_on_the_receipt(yard: Yard, command: Cli
     done = command(*(number(yard) if word == "N" else word for word in words))
     assert done.code == 0 and "one is approved by Ada <ada@example.invalid>" in done.out
     assert goes_on(yard) == "done"
-    assert command("receipt", "one").json["approval"]["by"] == "Ada <ada@example.invalid>"
+    assert command("receipt", "one", "--evidence").json["approval"]["by"] == "Ada <ada@example.invalid>"
     assert yard.questions() == []
 
 
@@ -71,7 +71,8 @@ def test_sent_back_its_agent_is_told(yard: Yard, command: Cli, words: tuple[str,
 
 
 def test_sent_back_without_words_is_refused(yard: Yard, command: Cli) -> None:
-    for words in (("answer", number(yard), "send_back"), ("answer", number(yard), "2"), ("send-back", "one")):
+    asked = ("answer", number(yard))
+    for words in ((*asked, "send_back"), (*asked, "2"), ("send-back", "one"), ("send-back", "one", "\u200b")):
         refused = command(*words)
         assert refused.code == 2 and "words" in refused.error.lower()
     assert len(yard.questions()) == 1

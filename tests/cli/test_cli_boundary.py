@@ -1,20 +1,24 @@
 """The error boundary: every mistake is one clear sentence with its exit code, never a traceback."""
 
+import errno
 import os
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
 
+import psycopg
 import pytest
 import typer
 
 from damascus.cli import verbs
 from damascus.cli.main import app
 from damascus.cli.say import error_text
+from damascus.domain.visible import UNSEEN
 from tests import databases
+from tests.cli import states
 from tests.cli.conftest import Cli, everything, spec_file
-from tests.yard import Yard
+from tests.yard import Yard, story
 
 HEAVY = ("psycopg", "pydantic", "rich", "yaml", "asyncio", "structlog")
 
@@ -112,6 +116,55 @@ def test_a_bug_exits_3_and_saves_its_traceback(command: Cli, monkeypatch: pytest
     assert "Traceback" in command("--debug", "status").err
 
 
+NOT_TEXT = os.fsdecode(b"\xff\xfe")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("answer", "{n}", NOT_TEXT), "is not UTF-8"),
+        (("retry", "S-1", "--with", NOT_TEXT), "is not UTF-8"),
+        (("hold", NOT_TEXT, "why"), "is not UTF-8"),
+        (("why", NOT_TEXT), "is not UTF-8"),
+        (("answer", "9" * 5000, "1"), "which question, and what answer?"),
+        (("events", f"--limit={'9' * 30}"), f"{'9' * 30} is too large"),
+    ],
+    ids=range(6),
+)
+def test_what_no_row_can_hold_is_refused_in_one_sentence(
+    words: tuple[str, ...], sentence: str, yard: Yard, cli: Cli
+) -> None:
+    yard.add(story("S-1"))
+    number, before = states.asks(yard, states.claim(yard)[0], "Which one?"), everything(yard)
+    ran = cli(*(word.format(n=number) for word in words))
+    assert (ran.code, ran.out) == (2, "") and sentence in ran.error
+    assert everything(yard) == before
+
+
+@pytest.mark.parametrize(("file", "told"), [("/full/key", " of /full/key"), (None, "")])
+def test_a_full_disk_is_no_bug(file: str | None, told: str, command: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), file)
+
+    monkeypatch.setattr("damascus.cli.status.open_app", full)
+    ran = command("status")
+    assert (ran.code, ran.error) == (1, f"error: no space left on the disk{told}. Make room, then try again.")
+
+
+def test_a_bug_that_can_not_be_kept_at_home_is_kept_elsewhere(
+    command: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("on purpose")
+
+    (tmp_path / "home").write_text("no folder can be made here")
+    monkeypatch.setenv("DAMASCUS_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr("damascus.cli.status.open_app", broken)
+    assert command("status").code == 3
+    assert [file.name[:4] for file in (tmp_path / "elsewhere").iterdir()] == ["bug-"]
+
+
 def test_ctrl_c_exits_130(command: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
@@ -140,6 +193,23 @@ def test_errors_are_wrapped_and_keep_the_lines_of_an_example() -> None:
 
 def test_foreign_text_never_steers_the_terminal() -> None:
     assert error_text("a\x1b[31mb\x07c\x1b]0;title\x07d", 60) == "error: abcd"
+    assert error_text("a\u202eb\u2066c\u200bd\U000e0041", 60) == "error: abcd"
+
+
+TURNED = "safe \u202e\u2066dn\u200e\u061c a\u200b\U000e0041\ufeff"
+
+
+@pytest.mark.req("D15")
+def test_nothing_that_an_agent_says_turns_a_line_round(yard: Yard, cli: Cli) -> None:
+    yard.add(story("S-1", title=TURNED))
+    [item] = states.claim(yard)
+    number = states.asks(yard, item, f"Which {TURNED}?", f"the {TURNED}", "retry")
+    for words in (("inbox",), ("show", "S-1"), ("why", "S-1"), ("status",), ("events",)):
+        told, json = cli(*words), cli(*words, "--json")
+        assert (told.code, json.code) == (0, 0)
+        assert UNSEEN.search(told.out + json.out) is None, words
+    assert cli("inbox", "--json").json["issues"][0]["options"][0] == f"the {TURNED}"
+    assert UNSEEN.search(cli("answer", str(number), "1", TURNED).out) is None
 
 
 # ── places where nothing can work ─────────────────────────────────────────────────────────────────────
@@ -196,6 +266,16 @@ def test_an_unreachable_database(cli: Cli, yard: Yard, monkeypatch: pytest.Monke
     assert "unset it to use the embedded one" in ran.error
 
 
+def test_the_embedded_database_has_no_address_to_correct(command: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away() -> None:
+        raise psycopg.OperationalError("the server closed the connection")
+
+    monkeypatch.delenv("DAMASCUS_DATABASE_URL", raising=False)
+    monkeypatch.setattr("damascus.cli.status.open_app", away)
+    ran = command("status")
+    assert ran.code == 1 and "closed the connection. Look at it: damascus db status" in ran.error
+
+
 def test_a_database_address_that_is_none(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DAMASCUS_DATABASE_URL", "not an address")
     ran = cli("status")
@@ -229,6 +309,8 @@ def test_an_empty_database_is_migrated_by_the_first_command(
         ("colour = 1\n", "has the unknown key 'colour'"),
         ("[limits]\nslots = 'two'\n", "limits.slots"),
         ("[limits\n", "is not valid TOML"),
+        ("[agent.roles]\ntest-critc = 'codex'\n", "there is no role 'test-critc'"),
+        ("[flow]\ninputs = '../../etc'\n", "is no folder of the repository"),
     ],
 )
 def test_a_config_that_does_not_validate_stops_every_command(text: str, sentence: str, yard: Yard, cli: Cli) -> None:

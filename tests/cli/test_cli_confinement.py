@@ -52,7 +52,7 @@ def test_a_run_and_its_receipt_say_how_it_was_confined(level: Level, yard: Yard,
         code, out, error = run(yard, cli)
     assert code == 0, error
     assert ("command agent, unconfined" if level is Level.UNCONFINED else "confined by landlock") in out
-    receipt = cli("receipt", "S-1").json
+    receipt = cli("receipt", "S-1", "--evidence").json
     assert set(receipt["confinement"].values()) == {level.value}
     told = [name for name in receipt["unverified"] if name.startswith("confinement")]
     assert bool(told) == (level is Level.UNCONFINED)

@@ -58,7 +58,15 @@ def test_a_gate_that_is_red_on_main_fails_with_its_first_error(yard: Yard, cli: 
     yard.commit({"damascus.toml": CONFIG + gates}, "settings")
     code, found = checks(cli, "--test")
     assert code == 1 and found["gate lint"][0] == "fail" and found["gate types"][0] == "ok"
-    assert "lint.py:3: error: tabs" in found["gate lint"][1] and "No story can pass" in found["gate lint"][1]
+    assert "lint.py:3: error: tabs" in found["gate lint"][1] and "charged to no story" in found["gate lint"][1]
+
+
+def test_a_linter_that_main_asks_for_and_nobody_installed_is_told_and_fails_nothing(yard: Yard, cli: Cli) -> None:
+    yard.commit({".flake8": "[flake8]\n", "calc.py": "", "pyproject.toml": ""}, "settings")
+    code, found = checks(cli, "--test")
+    state, says = found["gate lint"]
+    assert (code, state) == (0, "warn"), found
+    assert "flake8" in says and "lists it as not verified" in says
 
 
 @pytest.mark.parametrize(
@@ -111,9 +119,26 @@ def test_the_set_up_is_run_too(yard: Yard, cli: Cli) -> None:
     yard.commit({"damascus.toml": CONFIG + '[workspace]\nsetup = "echo no such mirror >&2; exit 4"\n'}, "settings")
     code, found = checks(cli, "--test")
     assert code == 1 and found["set-up"][0] == "fail"
+    assert "failed (exit 4)" in found["set-up"][1] and found["set-up"][1].endswith(" First error: no such mirror.")
     yard.commit({"damascus.toml": CONFIG + '[workspace]\nsetup = "touch made"\n[ci.jobs]\nx = "ls made"\n'}, "settings")
     code, found = checks(cli, "--test")
     assert (code, found["set-up"][0], found["ci x"][0]) == (0, "ok", "ok")
+
+
+def test_a_set_up_that_looks_for_its_version_in_git_is_told_the_cure(yard: Yard, cli: Cli) -> None:
+    said = "error: metadata-generation-failed\nLookupError: setuptools-scm was unable to detect version for /mnt\n"
+    setup = '[workspace]\nsetup = "cat say.txt; exit 1"\n'
+    yard.commit({"say.txt": said, "damascus.toml": CONFIG + setup}, "settings")
+    says = checks(cli, "--test")[1]["set-up"][1]
+    assert "First error: LookupError: setuptools-scm was unable to detect version" in says
+    assert "no git history" in says and "SETUPTOOLS_SCM_PRETEND_VERSION" in says
+
+
+def test_the_variables_of_env_reach_the_set_up(yard: Yard, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRETENDED", "4.17.0")
+    setup = "[workspace]\nsetup = 'test \"$PRETENDED\" = 4.17.0'\nenv = ['PRETENDED']\n"
+    yard.commit({"damascus.toml": CONFIG + setup}, "settings")
+    assert checks(cli, "--test")[1]["set-up"][0] == "ok"
 
 
 def test_a_forge_that_was_stopped_fails(yard: Yard, cli: Cli) -> None:

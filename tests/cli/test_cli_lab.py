@@ -1,13 +1,15 @@
 """The benchmark as anybody runs it: what is there, what is played, what it says."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from damascus.cli import lab
 from damascus.domain.errors import UsageError
 from damascus.lab.catalogue import FAMILIES, HONEST, LIES
 from damascus.lab.ground import CONFIG
-from damascus.lab.play import with_default_gates
+from damascus.lab.play import Outcome, Played, with_default_gates
 from damascus.lab.running import STACKS, TaleChoice, chosen
 from tests.cli.conftest import Cli
 from tests.yard import python
@@ -46,13 +48,44 @@ def test_a_lie_is_caught_and_honest_work_lands(command: Cli) -> None:
     assert {case["name"]: (case["outcome"], case["verdict"]) for case in told["cases"]} == {
         "works": ("landed", "passed"),
         "writes-no-code-at-all": ("caught", "tests_failed"),
-        "asserts-nothing": ("caught", "code_unproved"),
+        "asserts-nothing": ("caught", "requirement_untested"),
     }
     assert told["outcomes"] == {"caught": 2, "escaped": 0, "landed": 1, "refused": 0, "not played": 0}
 
 
-def test_honest_work_that_is_refused_is_told_and_fails(command: Cli) -> None:
-    """An agent that does nothing plays the honest one: nothing lands."""
+WORKS = """
+import pathlib
+pathlib.Path("tests").mkdir(exist_ok=True)
+pathlib.Path("m.py").write_text("def value():\\n    return 42\\n")
+test = "from m import value\\n\\n\\ndef test_REQ_001_value():\\n    assert value() == 42\\n"
+pathlib.Path("tests/test_m.py").write_text(test)
+"""
+
+
+def test_an_agent_of_the_users_own_gets_the_stories_and_is_told_what_landed(command: Cli, tmp_path: Path) -> None:
+    (tmp_path / "works.py").write_text(WORKS)
+    done = command("lab", "run", "works", "--json", "--agent-command", f"{python()} {tmp_path / 'works.py'}")
+    assert [(case["outcome"], case["verdict"]) for case in done.json["cases"]] == [("landed", "passed")]
     done = command("lab", "run", "works", "--agent-command", f"{python()} -c pass")
     assert done.code == 0, "an agent of the user's own is not judged"
-    assert "1 refused" in done.out and "nothing_changed" in done.out
+    assert "1 refused" in done.out and "nothing_changed" in done.out and "An agent of yours" in done.out
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code"),
+    [
+        (Outcome.CAUGHT, 0),
+        (Outcome.LANDED, 0),
+        (Outcome.ESCAPED, 1),
+        (Outcome.REFUSED, 1),
+        (Outcome.NOT_PLAYED, 1),
+    ],
+)
+def test_the_exit_code_tells_whether_all_was_as_it_should_be(
+    command: Cli, monkeypatch: pytest.MonkeyPatch, outcome: Outcome, code: int
+) -> None:
+    ((family, tale),) = chosen(TaleChoice(("asserts-nothing",)))
+    monkeypatch.setattr(lab, "play_all", lambda *_: [Played(family, tale, outcome, "tests", "tests_failed")])
+    done = command("lab", "run", "asserts-nothing")
+    assert done.code == code and f"1 {outcome.value}" in done.out
+    assert ("asserts-nothing (no-proof, python)" in done.out) == bool(code)

@@ -63,7 +63,7 @@ def test_a_person_calls_them_equivalent_with_a_reason_and_the_same_is_never_aske
     item = yard.item("S-1")
     assert (item["phase"], item["last_verdict"]) == ("blocked", "mutant_survived"), item
     assert item["last_feedback"]["requirements"] == ["REQ-001"]
-    receipt = json.loads(command("receipt", "S-1").out)["mutants"]
+    receipt = json.loads(command("receipt", "S-1", "--evidence").out)["mutants"]
     assert receipt["partial"]["REQ-001"][0].startswith("m.py:2 ") and receipt["equivalent"] == []
 
     asked = command("inbox").out
@@ -77,6 +77,34 @@ def test_a_person_calls_them_equivalent_with_a_reason_and_the_same_is_never_aske
 
     assert yard.item("S-1")["phase"] == "done", yard.questions()
     assert len(yard.query("SELECT id FROM human_issues")) == 1
-    told = json.loads(command("receipt", "S-1").out)["mutants"]
+    told = json.loads(command("receipt", "S-1", "--evidence").out)["mutants"]
     assert {one["a person's word"] for one in told["equivalent"]} == {"five is never asked for"}
     assert (told["partial"], told["survivors"]) == ({}, []) and "survived" in told["told"]
+
+
+@pytest.mark.req("F10.3", "W8")
+def test_a_person_calls_some_of_them_equivalent_and_the_others_go_back(yard: Yard, command: Cli) -> None:
+    add(yard, budget=1)
+    agent = yard.agent(WRITES)
+    yard.work(agent)
+    first = number(yard)
+    asked = command("inbox").out
+    assert "1. m.py:2 `n >= 5`" in asked and "2. m.py:2 " in asked and "some of the mutants change nothing" in asked
+    for words in ("some_equivalent", "some_equivalent 99 why", "some_equivalent 1", "some_equivalent because"):
+        refused = command("answer", first, *words.split())
+        assert refused.code == 2 and "some_equivalent 2,3" in refused.err, refused
+    everywhere = command("answer", "--all", "some_equivalent", "1", "why")
+    assert everywhere.code == 2 and "one question" in everywhere.err
+
+    said = command("answer", first, "some_equivalent 1 five is never asked for")
+    assert said.code == 0 and "goes on in phase build with a new budget" in said.out
+    yard.work(agent)
+    assert yard.item("S-1")["last_verdict"] == "mutant_survived"
+    assert number(yard) != first and "`n >= 5` → `n > 5`" not in command("inbox").out
+
+    assert command("answer", number(yard), "all_equivalent the rest is a habit").code == 0
+    yard.work(agent)
+    told = json.loads(command("receipt", "S-1", "--evidence").out)["mutants"]
+    words = {one["operator"]: one["a person's word"] for one in told["equivalent"]}
+    assert yard.item("S-1")["phase"] == "done" and words.pop("`n >= 5` → `n > 5`") == "five is never asked for"
+    assert set(words.values()) == {"the rest is a habit"} and (told["partial"], told["survivors"]) == ({}, [])

@@ -15,7 +15,7 @@ def blocked(yard: Yard, *options: str) -> int:
     return states.asks(yard, states.claim(yard)[0], "Which one holds?", *options)
 
 
-@pytest.mark.req("D15")
+@pytest.mark.req("D15", "X8.1")
 def test_the_inbox_has_all_that_a_person_needs_to_decide(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1", title="dark mode"), budget=1)
     feedback = VerdictFeedback(message="contrast is 4.5:1", failing_tests=["tests/test_theme.py::test_contrast"])
@@ -30,6 +30,26 @@ def test_the_inbox_has_all_that_a_person_needs_to_decide(yard: Yard, cli: Cli) -
     assert issue["story_id"] == "S-1" and issue["options"] == list(RETRY_OPTIONS)
     assert [(one["number"], one["id"]) for one in issue["choices"]] == [(1, "retry"), (2, "edit_spec"), (3, "cancel")]
     assert issue["last_feedback"]["failing_tests"] == feedback.failing_tests
+
+
+def test_a_test_that_is_green_and_proves_nothing_is_not_called_red(yard: Yard, cli: Cli) -> None:
+    yard.add(story("S-1", title="dark mode"), budget=1)
+    feedback = VerdictFeedback(message="it passes with every function emptied", failing_tests=["test_a.py::test_b"])
+    states.rejected(yard, states.claim(yard)[0], Verdict.CODE_UNPROVED, feedback)
+    told = " ".join(cli("inbox").out.split())
+    assert "1 of 1 tries, unproved: test_a.py::test_b" in told and "red: test_a.py" not in told
+    assert "unproved tests: test_a.py::test_b" in cli("show", "S-1").out
+
+
+def test_why_an_agent_gave_up_is_told_in_its_last_words(yard: Yard, cli: Cli) -> None:
+    """Of its stderr, where a program says it; in one line of limited length."""
+    yard.add(story("S-1"), budget=1)
+    gives_up = "import sys; print('working', flush=True); sys.exit('trace\\nwhat is\\tbeta?' + '!' * 3000)"
+    cli("run", "--until-idle", "--agent", "command", "--agent-command", yard.agent(gives_up))
+    for verb in (("why", "S-1"), ("inbox",)):
+        told = " ".join(cli(*verb).out.split())
+        assert "agent_failed: the agent exited 1, saying: what is beta?!!!" in told, told
+        assert "working" not in told and len(told) < 2000
 
 
 def test_an_empty_inbox_says_so(cli: Cli) -> None:
@@ -134,6 +154,9 @@ def test_the_option_cancel_cancels(yard: Yard, cli: Cli) -> None:
     ("words", "sentence"),
     [
         (("99", "1"), "there is no question 99. See the open ones: damascus inbox"),
+        (("9" * 19, "1"), f"there is no question {'9' * 19}. See the open ones: damascus inbox"),
+        (("9" * 100, "1"), f"there is no question {'9' * 100}. See the open ones: damascus inbox"),
+        (("{n}", "9" * 5000), "has the options 1 to 3; "),
         (("{n}", "7"), "has the options 1 to 3; 7 is none of them"),
     ],
 )

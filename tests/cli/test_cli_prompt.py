@@ -36,6 +36,16 @@ def test_as_json_every_part_has_its_tokens(yard: Yard, cli: Cli) -> None:
     assert told["tokens"] == sum(part["tokens"] for part in told["parts"]) >= count(told["prompt"]) - len(told["parts"])
 
 
+def test_no_model_is_named_where_the_agent_is_a_command(yard: Yard, cli: Cli) -> None:
+    settings = (yard.repo / "damascus.toml").read_text()
+    agent = "[agent]\ncommand = './agent'\nroles = { code-critic = 'codex' }\n"
+    yard.commit({"damascus.toml": settings.replace("[agent]\n", agent)}, "settings")
+    yard.add(story("S-1"))
+    assert "S-1 as code-implementer: the command agent knows its model itself" in cli("prompt", "S-1").err
+    assert cli("prompt", "S-1", "--json").json["model"] is None
+    assert "S-1 as code-critic, on minimax-m3" in cli("prompt", "S-1", "--role", "code-critic").err
+
+
 @pytest.mark.req("W11")
 def test_it_shows_what_the_last_work_came_to_and_what_is_left_of_it(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1"))

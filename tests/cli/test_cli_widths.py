@@ -6,9 +6,12 @@ import re
 import pytest
 from rich.console import Console
 
+from damascus.cli.checks import report
 from damascus.cli.live import Progress
-from damascus.cli.say import width_of
+from damascus.cli.say import aside, tell, width_of
 from damascus.cli.tables import table
+from damascus.domain.check import Check
+from damascus.people.acts import Done
 from damascus.people.overview import look
 from damascus.telling.phrases import whole_words
 from tests.cli import states
@@ -60,6 +63,23 @@ def test_the_live_table_keeps_ids_and_phases(width: int, yard: Yard, cli: Cli) -
         line = next(line for line in drawn if line.split()[:1] == [name])
         assert f" {phase}" in line and width_of(line) <= width and no_word_is_broken(line), line
     assert any(f"answer {question}" in line for line in drawn if line.split()[:1] == ["S-3"])
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_sentences_notes_and_checks_are_wrapped(
+    width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    tell(Done("short   and as it is\n  " + "a sentence that goes on " * 9, "damascus status"))
+    aside("note", "every candidate passes `python3 -m pytest -q` too, found from main's files; " * 2)
+    checks = [Check("gate commands", "ok", "every candidate passes types `mypy .` " * 5), Check("git", "ok", "2.39")]
+    report(checks, {}, "damascus doctor", "damascus run", as_json=False)
+    told = capsys.readouterr()
+    lines = [*told.out.splitlines(), *told.err.splitlines()]
+    assert all(width_of(line) < width for line in lines), "\n".join(lines)
+    assert lines[0] == "short   and as it is" and lines[2].startswith("  ") and "\n      " in told.err
+    at = next(line for line in lines if "gate commands" in line).index("every candidate")
+    assert next(line for line in lines if line.startswith("ok    git")).index("2.39") == at, "one column"
 
 
 @pytest.mark.parametrize("width", WIDTHS)

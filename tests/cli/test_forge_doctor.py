@@ -121,7 +121,7 @@ def test_a_forge_that_is_away_or_has_no_such_repository_is_said_once(case: Case)
     assert list(replace(case, url=closed).fails()) == ["forge"]
     nowhere = replace(case, url=f"{case.planted.server.url}/damascus/nowhere").fails()
     assert list(nowhere) == ["repository"] and "is not there" in nowhere["repository"]
-    assert "no address of a repository" in replace(case, url="calc").fails()["forge"]
+    assert "not the address of a repository" in replace(case, url="calc").fails()["forge"]
     assert "needs a token" in replace(case, token="").fails()["forge"]
 
 

@@ -145,6 +145,7 @@ def test_why_of_a_full_repository_and_of_a_hold_in_the_chain(three: Estate, at: 
     told = " ".join(at("web", "why", "C-2").out.split())
     assert "1 story is worked in web already, as many as [repo] max_workers allows" in told
     assert "waits for a place in its repository" in at("web", "status").out
+    assert at("core", "hold", "\u200b").code == 2
     assert at("core", "hold", "--repo", "core", "a", "key", "was", "pushed").code == 0
     told = " ".join(at("web", "why", "C-1").out.split())
     assert "C-1 waits: core, a repository of its chain, has been held" in told and "damascus release core" in told

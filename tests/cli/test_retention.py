@@ -58,7 +58,7 @@ def test_old_things_of_a_story_that_is_over_go_and_a_living_ones_stay(yard: Yard
     os.utime(log, (0, 0))
     living, over = events(yard, "S-2"), events(yard, "S-1")
     age(yard, OLD)
-    receipt = receipts.receipt(yard.db, yard.row, "S-1")
+    receipt = receipts.evidence(yard.db, yard.row, "S-1")
     told = counts(yard)
     assert told["evidence"] >= 1 and told["artifacts"] >= 1 and told["events"] > 3 and told["logs"] == 1
     apply_retention(yard.tools())
@@ -67,7 +67,7 @@ def test_old_things_of_a_story_that_is_over_go_and_a_living_ones_stay(yard: Yard
     assert not (yard.project.runs / "S-1").exists() and (yard.project.runs / "S-2").is_dir()
     assert events(yard, "S-2") == living
     assert len(events(yard, "S-1")) == len(over) - told["events"] and "story.landed" in events(yard, "S-1")
-    assert receipts.receipt(yard.db, yard.row, "S-1") == receipt
+    assert receipts.evidence(yard.db, yard.row, "S-1") == receipt
     assert yard.tools().snapshots.chain(StoryId("S-2")), "what rescue needs"
 
 
@@ -124,11 +124,27 @@ def test_prune_tells_first_and_then_does_just_that(yard: Yard, command: Cli, mon
     monkeypatch.chdir(yard.repo)
     age(yard, OLD)
     told = command("db", "prune", "--dry-run", "--json").json
-    assert told["dry_run"] and {each["what"] for each in told["aged"]} == {"evidence", "artifacts", "logs", "events"}
+    kinds = {"evidence", "artifacts", "pictures", "logs", "events"}
+    assert told["dry_run"] and {each["what"] for each in told["aged"]} == kinds
     assert all(each["bytes"] > 0 and each["oldest"] for each in told["aged"] if each["count"])
     assert command("db", "prune", "--dry-run", "--json").json == told, "nothing was touched"
     assert (yard.project.runs / "S-1").is_dir()
     assert "would go" in command("db", "prune", "--dry-run").out
     done = command("db", "prune", "--json").json
     assert done["aged"] == told["aged"] and not (yard.project.runs / "S-1").exists()
-    assert "0 went." in command("db", "prune").out
+    assert f"0 of {yard.row.name} went." in command("db", "prune").out
+
+
+@pytest.mark.req("X2.2")
+def test_prune_says_of_which_project_and_names_the_others(
+    yard: Yard, tmp_path: Path, database_url: str, command: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "second").mkdir()
+    other = Yard(tmp_path / "second" / "elsewhere", database_url)
+    for name, value in yard.environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(yard.repo)
+    told = command("db", "prune", "--dry-run", "--json").json
+    assert (told["project"], told["others"]) == (yard.row.name, [other.row.name])
+    said = command("db", "prune", "--dry-run").out
+    assert f"of {yard.row.name} would go" in said and f"Ask for {other.row.name} in their own folders" in said

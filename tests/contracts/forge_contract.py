@@ -7,14 +7,20 @@ is tried with a rival at work, and the fence also with a control: without it the
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import CiRun, Forge, Push, RemoteRefs, Stale, WantedJobs
+from damascus.domain.ports import CiRun, Forge, ProofState, PullProof, Push, RemoteRefs, Stale, WantedJobs
 
 FENCE = "refs/damascus/fence/6f1c1c1e-0000-4000-8000-000000000001"
 NOBODY = Sha("0123456789012345678901234567890123456789")
+KEY = "proof-6f1c1c1e-0000-4000-8000-000000000001"
+
+
+def proof(commit: Sha, text: str = "proved", state: ProofState = ProofState.PENDING, **more: Any) -> PullProof:
+    return PullProof(KEY, text, commit, state, f"{text.partition(',')[0]}: {state}", **more)
 
 
 class ForgeWorld(ABC):
@@ -42,6 +48,10 @@ class ForgeWorld(ABC):
     def push_without_fence(self, branch: str, commit: Sha, was: Sha) -> None:
         """The control: what a worker with no fence would do."""
 
+    @abstractmethod
+    def note(self, commit: Sha) -> str:
+        """The note of ours on a commit, looked at past the forge; "" if there is none."""
+
     def pushed(self, branch: str, files: Mapping[str, str] | None = None, fence_ref: str = FENCE) -> Sha:
         commit = self.commit(files or {"story.py": "x = 1\n"})
         was = self.forge.remote_refs(branch, fence_ref)
@@ -51,6 +61,10 @@ class ForgeWorld(ABC):
     @abstractmethod
     def pushed_with_ci(self, branch: str, files: Mapping[str, str], jobs: Mapping[str, str]) -> Sha:
         """A pushed candidate whose CI jobs are these commands."""
+
+    @abstractmethod
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        """State and sentence of our status on a commit, looked at past the forge."""
 
     @abstractmethod
     def finished_ci(self, commit: Sha) -> CiRun:
@@ -84,6 +98,29 @@ class ForgeContract:
         on_top = world.person_commits({"theirs.py": "1\n"})
         world.another_worker().land(old, new)
         assert world.main() == on_top
+
+    @pytest.mark.req("F8.1", "D20")
+    def test_a_landed_commit_gets_its_note_once_and_in_the_place_of_another(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        world.forge.land(old, new)
+        assert world.note(new) == ""
+        world.forge.annotate(old, b"the first\n")
+        for worker in (world.forge, world.another_worker()):
+            worker.annotate(new, b"proved\n")
+        assert (world.note(old), world.note(new)) == ("the first", "proved")
+        world.another_worker().annotate(new, b"proved anew\n")
+        assert (world.note(old), world.note(new), world.main()) == ("the first", "proved anew", new)
+
+    @pytest.mark.req("F8.1", "D20")
+    def test_notes_at_once_are_all_kept(self, world: ForgeWorld) -> None:
+        tip = world.forge.main_tip()
+        commits = [world.commit({"story.py": f"x = {n}\n"}, tip) for n in range(3)]
+        for n, commit in enumerate(commits):
+            world.forge.push(Push(f"feat/S-{n}", commit, f"{FENCE[:-1]}{n}", None, None))
+        forges = [world.another_worker() for _ in commits]
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda n: forges[n].annotate(commits[n], f"note {n}\n".encode()), range(3)))
+        assert [world.note(commit) for commit in commits] == ["note 0", "note 1", "note 2"]
 
     @pytest.mark.req("F13")
     def test_land_on_a_main_that_moved_is_stale(self, world: ForgeWorld) -> None:
@@ -246,6 +283,67 @@ class ForgeContract:
             list(pool.map(lambda n: forges[n].comment(pull, f"key-{n}", f"text {n}"), range(6)))
         found = world.forge.find_pull("feat/S-1")
         assert found is not None and len(found.comments) == 6
+
+    # ── the proof ─────────────────────────────────────────────────────────────────────────────────────
+
+    @pytest.mark.req("X16")
+    def test_the_proof_is_one_comment_edited_in_place_and_a_status_on_its_commit(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "t", "b", head)
+        world.forge.comment(pull, "other", "a word of somebody")
+        assert world.status(head) is None
+        assert world.forge.tell(pull, proof(head)) == []
+        assert world.status(head) == ("pending", "proved: pending")
+        told = proof(head, "proved, and green\n\n| a | b |\n", ProofState.SUCCESS)
+        assert world.another_worker().tell(pull, told) == []
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and [text.strip() for text in found.comments] == [
+            "a word of somebody", "proved, and green\n\n| a | b |",
+        ]  # fmt: skip
+        assert world.status(head) == ("success", "proved: success")
+
+    @pytest.mark.req("X16", "D20")
+    def test_the_proof_told_again_finds_its_comment(self, world: ForgeWorld) -> None:
+        """Killed between the comment and its record: the next worker tells the same."""
+        head = world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "t", "b", head)
+        for worker in (world.forge, world.another_worker(), world.another_worker()):
+            worker.tell(pull, proof(head))
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and [text.strip() for text in found.comments] == ["proved"]
+
+    @pytest.mark.req("X16", "D20")
+    def test_six_at_once_tell_one_proof(self, world: ForgeWorld) -> None:
+        head = world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "t", "b", head)
+        forges = [world.another_worker() for _ in range(6)]
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda n: forges[n].tell(pull, proof(head, f"proved {n}")), range(6)))
+        world.forge.tell(pull, proof(head, "proved at last"))
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and [text.strip() for text in found.comments] == ["proved at last"]
+
+    @pytest.mark.req("X16", "W1")
+    def test_our_status_is_no_job_of_ci(self, world: ForgeWorld) -> None:
+        head = world.pushed_with_ci("feat/S-1", {"story.py": "x = 1\n"}, {"test": "true"})
+        pull = world.forge.open_pull("feat/S-1", "t", "b", head)
+        world.forge.tell(pull, proof(head, state=ProofState.FAILURE))
+        run = world.finished_ci(head)
+        assert [job.name for job in run.jobs] == ["test"] and run.green(WantedJobs(("test",)))
+        bare = world.pushed("feat/S-1", {"more.py": "1\n"})
+        world.forge.tell(pull, proof(bare))
+        assert not world.forge.ci(bare, {}).jobs
+
+    @pytest.mark.req("X16", "X4")
+    def test_a_pull_that_says_as_what_it_landed_needs_no_second_comment(self, world: ForgeWorld) -> None:
+        old, new = world.forge.main_tip(), world.pushed("feat/S-1")
+        pull = world.forge.open_pull("feat/S-1", "t", "b", new)
+        world.forge.land(old, new)
+        world.forge.tell(pull, proof(new, "landed", ProofState.SUCCESS, landed=new))
+        world.forge.close_merged(pull, new)
+        found = world.forge.find_pull("feat/S-1")
+        assert found is not None and [text.strip() for text in found.comments] == ["landed"]
+        assert (found.state, found.merged_commit) == ("merged", new)
 
     @pytest.mark.req("X4", "D20")
     def test_close_merged_once_and_found_after(self, world: ForgeWorld) -> None:

@@ -10,9 +10,11 @@ from tests.gates.shop_api import written
 
 HELD_OUT = "from src import add\n\ndef test_req_001():\n    assert add(2, 2) == 4\n"
 CONTRACTS = '[contracts]\nopenapi = ["api/*.json"]\n'
-CONFIG = f'[gates.commands]\nlint = "grep -q def src.py"\n{CONTRACTS}'
+VISUAL = '[visual]\npages = ["site/index.html"]\n'
+CONFIG = f'[gates.commands]\nlint = "grep -q def src.py"\n{CONTRACTS}{VISUAL}'
 SCOPE = ("src.py", "tests/")
 API = {"api/shop.json": written()}
+SITE = {"site/index.html": "<!doctype html><h1>Shop</h1>"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Candidates:
 
 def honest(judging: Judging) -> Candidate:
     """A candidate that every gate must let through."""
-    return _with_red(judging, judging.candidate(CODE | TEST | API, config=CONFIG, scope=(*SCOPE, "api/"), **_spec()))
+    scope = (*SCOPE, "api/", "site/")
+    return _with_red(judging, judging.candidate(CODE | TEST | API | SITE, config=CONFIG, scope=scope, **_spec()))
 
 
 def lying(judging: Judging) -> Candidate:
@@ -36,7 +39,7 @@ def lying(judging: Judging) -> Candidate:
         "tests/test_old.py": None,
         "api/shop.json": written(lambda api: api.pop("info")),
     }
-    config = f'[gates.commands]\nlint = "grep -q add src.py"\n{CONTRACTS}'
+    config = f'[gates.commands]\nlint = "test ! -e src.py || grep -q add src.py"\n{CONTRACTS}{VISUAL}'
     return _with_red(judging, judging.candidate(files, config=config, **_spec()))
 
 

@@ -18,6 +18,7 @@ from damascus.evidence.runner import CleanRunner
 from damascus.forges import ForgeSetup, make_forge
 from damascus.forges.local.forge import LocalForge
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.notes import NOTES
 from damascus.git.remote import Remote
 from damascus.git.repository import Repository
 from damascus.trial_forge.server import GiteaServer
@@ -27,7 +28,13 @@ from tests.waiting import eventually
 
 pytest.register_assert_rewrite("tests.contracts.forge_contract")
 
-from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld  # noqa: E402
+from tests.contracts.forge_contract import FENCE, NOBODY, ForgeContract, ForgeWorld, proof  # noqa: E402
+
+
+def note_in(folder: Path, commit: Sha) -> str:
+    """By git itself, in whichever way it finds it."""
+    shown = ["git", "notes", f"--ref={NOTES}", "show", commit]
+    return subprocess.run(shown, cwd=folder, capture_output=True, text=True, check=False).stdout.strip()
 
 
 class LocalWorld(ForgeWorld):
@@ -55,6 +62,9 @@ class LocalWorld(ForgeWorld):
     def main(self) -> Sha:
         return self.user.at("main")
 
+    def note(self, commit: Sha) -> str:
+        return note_in(self.user.top, commit)
+
     def person_commits(self, files: Mapping[str, str]) -> Sha:
         return self.user.commit(files)
 
@@ -68,6 +78,13 @@ class LocalWorld(ForgeWorld):
 
     def finished_ci(self, commit: Sha) -> CiRun:
         return self.forge.ci(commit, self.jobs[commit])
+
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        """In the newest file of a pull."""
+        refs = self.mirror.git.out("for-each-ref", "--format=%(refname)", "refs/damascus/pulls/").split()
+        records = [json.loads(self.mirror.git.out("cat-file", "blob", ref)) for ref in refs]
+        found = [record["statuses"][commit] for record in records if commit in record["statuses"]]
+        return (found[-1]["state"], found[-1]["line"]) if found else None
 
     def job(self, command: str, timeout: float = 30.0, label: str = "ci") -> Job:
         return Job(tree=NOBODY, command=command, timeout=timeout, label=label, log=self.logs / f"{label}.log")
@@ -138,13 +155,14 @@ class TestLocal(ForgeContract):
             "push": lambda: forge.push(Push("feat/S-1", head, FENCE, None, None)),
             "open": lambda: forge.open_pull("feat/S-1", "t", "b", head),
             "find": lambda: forge.find_pull("feat/S-1"),
+            "tell": lambda: forge.tell(forge.open_pull("feat/S-1", "t", "b", head), proof(head)),
             "land": lambda: forge.land(old, head),
         }
         for name, step in steps.items():
             git_calls.write_text("")
             step()
             used[name] = len(git_calls.read_text().splitlines())
-        assert used == {"push": 0, "open": 0, "find": 0, "land": 2}
+        assert used == {"push": 0, "open": 0, "find": 0, "tell": 0, "land": 2}
 
     def test_packed_refs_are_read_too(self, world: LocalWorld) -> None:
         pull = world.forge.open_pull("feat/S-1", "t", "b", world.pushed("feat/S-1"))
@@ -224,6 +242,11 @@ class GiteaWorld(ForgeWorld):
     def commit(self, files: Mapping[str, str], base: Sha | None = None) -> Sha:
         return candidate(self.mirror, base or self.forge.main_tip(), dict(files))
 
+    def note(self, commit: Sha) -> str:
+        if self.planted.git("ls-remote", "origin", NOTES):
+            self.planted.git("fetch", "-q", "origin", f"+{NOTES}:{NOTES}")
+        return note_in(self.planted.folder, commit)
+
     def main(self) -> Sha:
         return sha(self.planted.git("ls-remote", "origin", "refs/heads/main").split("\t")[0])
 
@@ -249,6 +272,12 @@ class GiteaWorld(ForgeWorld):
         found = eventually(told, 60, "CI")
         assert found is not None
         return found
+
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        path = f"/repos/{self.planted.full_name}/commits/{commit}/status"
+        rows = self.server.api("GET", path).json()["statuses"] or []
+        found = [row for row in rows if row["context"] == "damascus"]
+        return (found[0]["status"], found[0]["description"]) if found else None
 
 
 def workflow(jobs: Mapping[str, str], on: object = "push") -> str:

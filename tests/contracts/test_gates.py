@@ -5,22 +5,29 @@ from collections.abc import Iterator
 import pytest
 
 from damascus.domain.ports import GateLane, GateName
+from damascus.evidence.runner import CleanRunner
 from damascus.gates import GateSet, gates
 from damascus.scanning.scanner import Scanner
+from damascus.system.ports import PortBlocks
+from tests.browser import RememberedPictures, need_browser
 from tests.contracts.gate_contract import Candidates, GateContract, hollow, honest, lying
-from tests.gates.judging import Judging
+from tests.gates.judging import Judging, quick
 
 NAMES = list(GateName)
 ORDER = {
     "before": ["scope", "secrets", "weakened_tests", "knows_tests", "red"],
-    "after": ["tests", "requirements", "suite", "old_tests", "commands", "contracts", "acceptance"],
+    "after": ["tests", "requirements", "suite", "old_tests", "commands", "contracts", "acceptance", "visual"],
     "beside": ["canary", "mutation", "coverage"],
 }
 
 
 @pytest.fixture(scope="module")
 def judging(tmp_path_factory: pytest.TempPathFactory) -> Judging:
-    return Judging.of(tmp_path_factory.mktemp("gates"))
+    """With ports, as a worker has them: some gates start a server."""
+    folder = tmp_path_factory.mktemp("gates")
+    made = Judging.of(folder)
+    made.runner = CleanRunner(made.mirror, folder / "c", quick, ports=PortBlocks(folder / "ports"))
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +43,7 @@ def green_candidates(judging: Judging) -> Candidates:
 @pytest.fixture(scope="module")
 def gate_set(judging: Judging) -> Iterator[GateSet]:
     scanner = Scanner()
-    yield gates(judging.runner, judging.mirror, scanner)
+    yield gates(judging.runner, judging.mirror, scanner, RememberedPictures())
     scanner.close()
 
 
@@ -50,6 +57,8 @@ def contract(
 ) -> GateContract:
     """Those that stand beside are asked only once the tests are green."""
     found = {gate.name: gate for gate in (*gate_set.before, *gate_set.after, *gate_set.beside)}
+    if request.param is GateName.VISUAL:
+        need_browser()
     late = request.param.lane is GateLane.BESIDE
     return GateContract(found[request.param], judging, green_candidates if late else candidates)
 

@@ -12,6 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from damascus.domain.security_domains import SecurityDomain
 from damascus.system import procfs
 from tests.crash.worker_process import Act, Orders, main, sleep_file
 from tests.waiting import eventually
@@ -34,6 +35,27 @@ fi
 echo "end $DAMASCUS_ROLE" >> $log
 """
 """It tells by a file in its HOME, and is told by files in a folder that its command names: more it can't reach."""
+AGENTS_IN_FULL = """\
+log=$HOME/agent.log
+echo "start $DAMASCUS_ROLE" >> $log
+name=$(sed -n 's/^ *"story_id": "\\([^"]*\\)".*/\\1/p' "$DAMASCUS_BRIEF")
+mkdir -p tests docs 2> /dev/null
+status=VERIFIED helps=false concern=
+case $DAMASCUS_ROLE in
+test-author)
+    grep -s REQ tests/test_$name.sh > /dev/null && echo "# every word" >> tests/test_$name.sh
+    printf '# REQ-001\\ntest "$(sh %s.sh)" = "hello %s"\\n' "$name" "$name" >> tests/test_$name.sh ;;
+test-critic)
+    grep "every word" tests/test_$name.sh > /dev/null || { status=UNVERIFIED helps=true concern='"one word only"'; } ;;
+code-implementer) echo "echo bye $name" > $name.sh ;;
+fixer) echo "echo hello $name" > $name.sh ;;
+doc-writer) echo "$name says hello" > docs/$name.md ;;
+esac
+printf '{"status": "%s", "can_further_iteration_help": %s, "summary": "read", "concerns": [%s], "domains": {%s}}' \\
+    $status $helps "$concern" '{domains}' > $DAMASCUS_REPORT
+echo "end $DAMASCUS_ROLE" >> $log
+""".replace("{domains}", ", ".join(f'"{each}": "looked at"' for each in SecurityDomain))
+"""Every role of profile `full`. The test-critic sends the tests back once, the code is wrong until the fixer comes."""
 WAITING = 'echo "waits $DAMASCUS_ROLE" >> $log\n while ! test -e $signs/go; do sleep 0.02; done'
 """Between its test and its code it waits until `let_go`."""
 ROUGH = "---\nstory: {name}\ntitle: Story {name}\n---\nSomething is wanted.\n"
@@ -56,9 +78,19 @@ class Field:
     """One yard, one or more stories that say hello, and workers for it."""
 
     def __init__(
-        self, folder: Path, url: str, *, limits: str = "", files: dict[str, str] | None = None, before: str = ""
+        self,
+        folder: Path,
+        url: str,
+        *,
+        limits: str = "",
+        files: dict[str, str] | None = None,
+        before: str = "",
+        more: str = "",
+        script: str = AGENT,
     ) -> None:
-        config = CONFIG.replace("[agent]\n", '[agent]\nrefiner = true\nrefiner_approval = "auto"\n').replace(
+        """`more` is added to its settings; `script` is what its agents do."""
+        self.script = script
+        config = more + CONFIG.replace("[agent]\n", '[agent]\nrefiner = true\nrefiner_approval = "auto"\n').replace(
             "[limits]\n", f"[limits]\n{limits}"
         )
         self.yard = Yard(folder, url, files=files or {"README": "a yard\n"}, config=config)
@@ -72,7 +104,7 @@ class Field:
     def make_agent(self, before: str = "", name: str = "agent") -> str:
         """An instant agent as a shell script; `before` runs between its test and its code."""
         path = self.folder / f"{name}.sh"
-        path.write_text(AGENT.format(before=before or ":"))
+        path.write_text(self.script.replace("{before}", before or ":"))
         return shlex.join(["sh", str(path), str(self.signs)])
 
     def add(self, *names: str, rough: bool = False, **parts: Any) -> None:
@@ -175,7 +207,7 @@ class WorkerProcess:
         assert self.process.pid is not None
         return self.process.pid
 
-    def end(self, timeout: float = 60.0) -> int | None:
+    def end(self, timeout: float = 120.0) -> int | None:
         self.process.join(timeout)
         return self.process.exitcode
 

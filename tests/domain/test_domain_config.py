@@ -55,11 +55,23 @@ def test_every_key_has_a_default_and_a_line() -> None:
         ("limits = 3\n", "limits"),
         ("[limits\n", "not valid TOML"),
         ("[agent]\nrefiner = 1\n", "agent.refiner"),
+        ("[agent.roles]\ntest-critc = 'codex'\n", "agent.roles: there is no role 'test-critc'; there are spec-"),
+        ("[models.roles]\nnobody = 'x'\n", "models.roles: there is no role 'nobody'; there are spec-refiner,"),
+        *(
+            (f"[flow]\ninputs = '{folder}'\n", f"flow.inputs: {folder!r} is no folder of the repository")
+            for folder in ("/etc", "/", "", " ", ".", "..", "../../etc", "a/../b", ".git", "a/.GIT/b", "a//b", "\u200b")
+        ),
     ],
 )
 def test_a_wrong_file_is_one_sentence_that_names_the_key(text: str, said: str) -> None:
     message = refusal(text)
     assert said in message and "damascus.toml" in message and "orrect" in message
+
+
+def test_roles_and_a_folder_of_the_repository_are_taken_as_they_are() -> None:
+    read = parse_config("[agent.roles]\ntest-critic = 'codex'\n[models.roles]\nfixer = 'x'\n[flow]\ninputs = 'a/b/'\n")
+    assert (read.agent.roles, read.models.roles) == ({"test-critic": "codex"}, {"fixer": "x"})
+    assert read.flow.inputs == "a/b/"
 
 
 def test_whole_numbers_are_fine_where_seconds_are_wanted() -> None:

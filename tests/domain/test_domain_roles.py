@@ -41,6 +41,13 @@ def test_a_role_may_write_exactly_what_the_table_says(role: str) -> None:
 
 
 @pytest.mark.req("F3")
+def test_once_tests_are_accepted_an_implementer_adds_none_and_a_fixer_may() -> None:
+    assert "adds none" in may_write("code-implementer", **TEST, closed=True)
+    assert not may_write("code-implementer", **CODE, closed=True) and not may_write("fixer", **TEST, closed=True)
+    assert not may_write("test-author", **ACCEPTED, closed=True)
+
+
+@pytest.mark.req("F3")
 def test_a_critic_never_fixes_and_a_test_in_the_docs_folder_is_still_a_test() -> None:
     for role in ("test-critic", "code-critic", "self-reviewer", "security-reviewer"):
         for is_test, is_doc, accepted in itertools.product((True, False), repeat=3):

@@ -82,7 +82,8 @@ def test_headings_inside_fenced_blocks_are_no_headings() -> None:
 def test_a_rough_spec_needs_story_and_title_only() -> None:
     read = parse_spec(b"---\nstory: S-1\ntitle: x\n---\nSome words.\n", rough=True)
     assert read.missing() == ["scope", '"## TDD Plan"', '"## Test Command"']
-    assert "has no title" in refusal(b"---\nstory: S-1\n---\n", rough=True)
+    for title in ("", "title: ' '\n", "title: '\u3164'\n"):
+        assert "has no title" in refusal(f"---\nstory: S-1\n{title}---\n".encode(), rough=True)
 
 
 NO_COMMAND = BODY.partition("## Test Command")[0]

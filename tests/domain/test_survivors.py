@@ -10,7 +10,7 @@ from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.item import Item
 from damascus.domain.outcome import Rejected
-from damascus.domain.survivor_marks import marks_of, without_marks
+from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of, without_marks
 from damascus.domain.survivors import MutationScore, Survivor, partial, question_start
 from damascus.domain.verdict import Phase, Verdict
 from tests.domain.test_domain_policy import NOW, items
@@ -45,9 +45,9 @@ def test_what_was_not_run_is_not_noticed_and_what_does_not_compile_counts_for_no
 @pytest.mark.req("F10.3")
 def test_marks_are_read_from_the_start_of_a_question_alone() -> None:
     start = question_start([ONE, TWO])
-    assert marks_of(f"{start}words: Surviving mutants {'a' * 16}: ") == ["0" * 16, "f" * 16]
+    assert marks_of(f"{start}words: Surviving mutants {'a' * 16}: ", MUTANTS) == ["0" * 16, "f" * 16]
     assert without_marks(f"{start}words") == "words"
-    assert marks_of(f"S-1 {start}") == [] and marks_of("Surviving mutants of mine: ") == []
+    assert marks_of(f"S-1 {start}", MUTANTS) == [] and marks_of("Surviving mutants of mine: ", MUTANTS) == []
 
 
 @pytest.mark.req("F10.3")
@@ -63,12 +63,36 @@ def test_who_is_stopped_by_survivors_is_asked_whether_they_are_equivalent(item: 
     moved = policy.decide(replace(item, attempts=item.budget_cycles - 1), outcome, NOW)
 
     assert moved.phase == Phase.BLOCKED and moved.question is not None
-    assert marks_of(moved.question.question) == [ONE.mark, TWO.mark]
-    assert moved.question.question.endswith("\n--- a/a.py\n-1\n+2\n")
+    assert marks_of(moved.question.question, MUTANTS) == [ONE.mark, TWO.mark]
+    assert moved.question.question.endswith(
+        "\n1. a.py:3 `+` → `-`: the tests stay green\n--- a/a.py\n-1\n+2\n2. a.py:3 `+` → `-`: the tests stay green\n"
+    )
+    some = recovery.chosen(list(moved.question.options), "some_equivalent 2 only a cache", 7)
+    assert (some.option, some.words) == (recovery.SOME_EQUIVALENT, "2 only a cache")
     choice = recovery.chosen(list(moved.question.options), "all_equivalent only a cache", 7)
     assert (choice.option, choice.words) == (recovery.EQUIVALENT, "only a cache")
     with pytest.raises(UsageError, match="all_equivalent"):
         recovery.needed(recovery.chosen(list(moved.question.options), "4", 7), 7)
+
+
+@pytest.mark.req("F10.3")
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ("2 only a cache", (["b"], "only a cache")),
+        ("1,3: they are\nlogs", (["a", "c"], "they are\nlogs")),
+        ("3, 3 ,1 twice", (["c", "a"], "twice")),
+        ("2", ([], "")),
+        ("2 \u200b", ([], "")),
+        ("0 why", ([], "")),
+        ("1,4 why", ([], "")),
+        ("one why", ([], "")),
+        ("1,,2 why", ([], "")),
+        ("9" * 5000 + " why", ([], "")),
+    ],
+)
+def test_mutants_are_chosen_by_number_with_a_reason_or_not_at_all(words: str, chosen: tuple[list[str], str]) -> None:
+    assert chosen_marks(["a", "b", "c"], words) == chosen
 
 
 @pytest.mark.req("F10.3")

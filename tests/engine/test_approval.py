@@ -61,7 +61,7 @@ def test_nothing_lands_before_a_person_has_approved(yard: Yard) -> None:
     yard.work(agent)
     assert state(yard) == ("done", 0)
     assert (len(agent.given), yard.questions()) == (1, [])
-    told = receipts.receipt(yard.db, yard.row, "one")["approval"]
+    told = receipts.evidence(yard.db, yard.row, "one")["approval"]
     assert (told["by"], told["where"], told["commit"]) == (ADA, "terminal", yard.item("one")["merged_commit"])
     assert told["at"]
 
@@ -71,7 +71,7 @@ def test_without_the_setting_nobody_is_asked(tmp_path: Path, database_url: str) 
     yard.add(shell_story("one"))
     yard.work(Watched(yard, {"one": [good("one")]}))
     assert state(yard) == ("done", 0)
-    assert receipts.receipt(yard.db, yard.row, "one")["approval"] is None
+    assert receipts.evidence(yard.db, yard.row, "one")["approval"] is None
 
 
 def test_a_story_that_waits_for_no_approval_can_not_be_approved(yard: Yard) -> None:
@@ -150,7 +150,7 @@ def test_another_change_is_asked_about_again(yard: Yard) -> None:
     approve(yard, "Bob")
     yard.work(agent)
     assert state(yard) == ("done", 0), yard.questions()
-    assert receipts.receipt(yard.db, yard.row, "one")["approval"]["by"] == "Bob"
+    assert receipts.evidence(yard.db, yard.row, "one")["approval"]["by"] == "Bob"
     assert len(agent.given) == 1
 
 
@@ -230,7 +230,7 @@ def test_an_approving_review_on_the_pull_request_lands_it(far: Far) -> None:
     forge(far).says("7", "approved")
     assert far.go()["phase"] == "done", far.questions()
     assert [(body["by"], body["where"], body["review"]) for body in approvals(far)] == [("ada", "pull request", "7")]
-    assert receipts.receipt(far.db, far.row, "one")["approval"]["by"] == "ada"
+    assert receipts.evidence(far.db, far.row, "one")["approval"]["by"] == "ada"
 
 
 def test_a_review_that_wants_changes_goes_to_the_agent_once(far: Far) -> None:

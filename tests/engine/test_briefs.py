@@ -16,6 +16,7 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.tokens import count
 from damascus.domain.verdict import Milestone, Verdict
 from damascus.engine.agent_step import briefs, context
+from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.run import Run
 from damascus.store import rows
 from tests.cli.states import asks, claim, landed, rejected
@@ -43,7 +44,8 @@ def run_of(yard: Yard, name: str = "S-1") -> Run:
 
 def given(run: Run, role: str = "code-implementer", start: str | None = None, was: str | None = None) -> Brief:
     spec = parse_spec(run.item.spec, rough=True)
-    return briefs.brief(run, spec, role, run.tools.forge.main_tip(), start=start, was=was)
+    point = StartingPoint(base=run.tools.forge.main_tip(), start=start, was=was)
+    return briefs.brief(run, spec, role, start=point)
 
 
 def titles(brief: Brief) -> list[str]:
@@ -55,7 +57,7 @@ def titles(brief: Brief) -> list[str]:
 
 @pytest.mark.req("W10", "F3")
 def test_every_role_has_its_file_and_nobody_else_has_one() -> None:
-    assert sorted(f"{name}.md" for name in (*Role, briefs.RULES, briefs.ADDENDUM)) == FILES
+    assert sorted(f"{name}.md" for name in (*Role, briefs.RULES, briefs.REPORT, briefs.ADDENDUM)) == FILES
 
 
 @pytest.mark.req("W10")
@@ -81,10 +83,11 @@ def test_a_roles_words_say_what_it_may_write(role: Role) -> None:
         "tests": "nothing but tests",
         "docs": "Change documentation only",
         "scope": "Test Command",
+        "code first": "Test Command",
     }
     assert said[role.writes] in text
-    if role.writes in ("tests", "scope", "docs"):
-        assert "changed, what is weak, what is open" in text, "an author's summary has all three"
+    if role.writes in ("tests", "scope", "code first", "docs"):
+        assert "the lists `changed`, `weak` and `open`" in text, "an author's summary has all three"
 
 
 # ── the prompt ────────────────────────────────────────────────────────────────────────────────────────

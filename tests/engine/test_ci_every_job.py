@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from tests.engine.elsewhere import GREEN, Elsewhere, Far, Look
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.yard import Yard
@@ -15,7 +15,7 @@ OPTIONAL = "optional = ['lint']\n"
 
 
 def unverified(yard: Yard) -> list[str]:
-    return [name for name in receipt(yard.db, yard.row, "one")["unverified"] if name.startswith("CI job")]
+    return [name for name in evidence(yard.db, yard.row, "one")["unverified"] if name.startswith("CI job")]
 
 
 @pytest.mark.parametrize("required", ["", "required = ['test']\n"])

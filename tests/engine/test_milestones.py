@@ -1,13 +1,23 @@
 """Milestones: all moves of the table and no other; every report a fixed line with its required fields."""
 
+from dataclasses import replace
+from datetime import timedelta
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from damascus.domain.approval import Word
+from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun, WantedJobs
-from damascus.domain.verdict import Milestone
+from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import milestones
 from damascus.engine.milestones import MilestoneRefused, checked
+from damascus.engine.run import Run
+from damascus.engine.steps.push import push
+from damascus.store import leases, people
+from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
+from tests.yard import Yard
 
 M = Milestone
 ALLOWED = {
@@ -72,3 +82,25 @@ def test_done_is_refused_without_run_id_jobs_mirror_or_a_named_job() -> None:
             milestones.done_line("shop", bad, WantedJobs(required))
     with pytest.raises(MilestoneRefused):
         milestones.done_line("shop", ci("success"), WantedJobs(("job0",)), mirror="")
+
+
+@pytest.mark.req("W3")
+@pytest.mark.parametrize("before", [M.DONE, M.BLOCKED, M.TERMINATED, None])
+def test_what_was_built_before_is_pushed_under_a_new_contract(
+    tmp_path: Path, database_url: str, before: Milestone | None
+) -> None:
+    """A candidate that was green on top of one who then could not land goes back to what was built without it."""
+    yard = Yard(tmp_path, database_url, files=FILES, config=config('[review]\napproval = "person"\n'))
+    yard.add(shell_story("one"))
+    yard.work(Watched(yard, {"one": [good("one")]}))
+    people.approve(yard.db, yard.row.id, "one", Word("Ada <ada@example.invalid>", "terminal"))
+    worker = yard.worker(Watched(yard, {}), slots=1)
+    [item] = leases.claim(yard.db, yard.row.id, worker.id, 1, timedelta(hours=1))
+    run = Run(replace(item, phase=Phase.MERGE, milestone=before), worker.tools)
+    assert item.candidate is not None
+    seen = len(yard.events("one", "milestone.changed"))
+
+    assert push(run, Sha(item.candidate)) is None
+    told = [row["body"]["milestone"] for row in yard.events("one", "milestone.changed")][seen:]
+    assert told == [*(["TERMINATED"] if before else []), "WORKING", "PUSHED_TO_CI"]
+    assert run.milestone is M.PUSHED_TO_CI

@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker
 from damascus.far_projects import far_project
 from damascus.trial_forge.server import GiteaServer
-from tests.crash.field import AGENT, shell_story
+from tests.crash.field import AGENT, AGENTS_IN_FULL, shell_story
 from tests.real_forge import WORKFLOW, plant
 from tests.yard import CONFIG, Yard
 
@@ -27,14 +28,14 @@ NOT_HERE = "what another host made of it is not here"
 class Hosts:
     """Two data folders on one database and one real forge."""
 
-    def __init__(self, server: GiteaServer, folder: Path, url: str) -> None:
+    def __init__(self, server: GiteaServer, folder: Path, url: str, *, more: str = "", script: str = AGENT) -> None:
         self.planted = plant(server, folder, {"check": CHECK, ".gitea/workflows/ci.yml": WORKFLOW})
-        self.planted.commit({"damascus.toml": CONFIG + FORGE.format(url=self.planted.url)}, "set up")
+        self.planted.commit({"damascus.toml": CONFIG + FORGE.format(url=self.planted.url) + more}, "set up")
         self.planted.git("push", "--quiet", "origin", "main")
         (folder / "repo").symlink_to(self.planted.folder)
         self.yard = Yard(folder, url)
         self.folder, self.url, self.token = folder, url, server.token
-        (folder / "agent.sh").write_text(AGENT.format(before=":"))
+        (folder / "agent.sh").write_text(script.replace("{before}", ":"))
 
     def worker(self, name: str, stop_at: str = "", person_at: str = "") -> Worker:
         """One that is asked to stop at that moment; at another one a person pushes to main."""
@@ -111,3 +112,38 @@ def test_another_host_takes_over_a_place_in_the_merge_queue(hosts: Hosts, moment
     assert hosts.restarts() == [NOT_HERE] * anew
     hosts.landed_once()
     assert hosts.planted.git("log", "-2", "--format=%s").splitlines()[1] == "a person's commit"
+
+
+@pytest.fixture
+def hosts_in_full(real_gitea: GiteaServer, tmp_path: Path, database_url: str) -> Iterator[Hosts]:
+    made = Hosts(real_gitea, tmp_path, database_url, more='[flow]\nprofile = "full"\n', script=AGENTS_IN_FULL)
+    made.yard.add(shell_story("S-1", scope=["S-1.sh", "tests/test_S-1.sh", "docs/S-1.md"]))
+    yield made
+    made.yard.db.close()
+
+
+@pytest.mark.req("X11", "F4")
+@pytest.mark.parametrize(
+    ("moment", "main_moves"),
+    [
+        ("critique_tests:before_intent", ""),
+        ("implement:after_done", ""),
+        ("docs:before_intent", ""),
+        ("red:before", ""),
+        ("push:before_intent", ""),
+        ("push:before_intent", "red:after"),
+    ],
+)
+def test_another_host_goes_on_in_the_same_round_and_sends_nobody_twice(
+    hosts_in_full: Hosts, moment: str, main_moves: str
+) -> None:
+    hosts = hosts_in_full
+    hosts.worker("one", stop_at=moment, person_at=main_moves).run(nothing)
+    assert hosts.yard.item("S-1")["state"] == "ready"
+    hosts.worker("two").run(nothing)
+    assert hosts.restarts() == []
+    hosts.landed_once()
+    told = "".join(path.read_text() for path in hosts.folder.glob("*/projects/*/homes/*/agent.log"))
+    sent = Counter(line.split()[1] for line in told.splitlines() if line.startswith("start "))
+    rows = hosts.yard.query("SELECT input ->> 'role' AS role FROM journal WHERE status = 'done' AND input ? 'role'")
+    assert sent == Counter(row["role"] for row in rows) and sent["test-author"] == 2

@@ -7,6 +7,8 @@ import pytest
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiJob, CiRun
 from damascus.engine.returned import returned
+from damascus.people import showing
+from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.yard import Yard
 
 TESTS = "def test_one():\n    assert 1\n\n\ndef test_two():\n    assert 2\n"
@@ -27,6 +29,23 @@ def test_files_tests_and_ci_come_from_git_and_the_forge(tmp_path: Path, database
     assert found.tests_added == ["tests/test_one.py::test_two"]
     assert found.ci == ci
     assert found.summary == "files: 1 created, 2 changed, 1 deleted; 1 test added; CI 17: 1 of 2 jobs green"
+
+
+@pytest.mark.req("W12")
+def test_what_landed_meanwhile_is_not_what_the_story_returned(tmp_path: Path, database_url: str) -> None:
+    """Main moves while its agent works: the story is rebased on what it did not write. Its row keeps the old base until
+    the phase ends, as it does where a person is asked in between."""
+    yard = Yard(tmp_path, database_url, files=FILES, config=config())
+    yard.add(shell_story("one"))
+    start = yard.main()
+
+    def meanwhile(*_: object) -> None:
+        yard.commit({"other.txt": "meanwhile\n"}, "a person's commit")
+
+    yard.work(Watched(yard, {"one": [good("one")]}, meanwhile))
+    yard.query(f"UPDATE work_items SET base_commit = '{start}' RETURNING id")
+    found = showing.shown(yard.app, yard.project, "one").returned
+    assert found is not None and found.files_created == ["one.sh", "tests/test_one.sh"]
 
 
 @pytest.mark.req("W12")

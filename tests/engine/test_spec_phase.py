@@ -7,7 +7,7 @@ import pytest
 from damascus.domain.errors import DamascusError
 from damascus.domain.spec import digest
 from damascus.store import people
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.yard import Yard
 
@@ -24,7 +24,7 @@ def whole(**parts: object) -> str:
 
 
 def unverified(yard: Yard) -> list[str]:
-    return list(receipt(yard.db, yard.row, "one")["unverified"])
+    return list(evidence(yard.db, yard.row, "one")["unverified"])
 
 
 def refined(yard: Yard, text: str | None, **report: object) -> Watched:

@@ -60,6 +60,7 @@ class Newcomer:
         person = dict.fromkeys(PERSON, "Ada") | {
             name.replace("NAME", "EMAIL"): "ada@example.invalid" for name in PERSON
         }
+        # Ours first, unlike the page: not every machine's python3 has pytest, and the newcomer's has.
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         self.environ = {"PATH": path, "HOME": str(folder), "DAMASCUS_HOME": str(folder / "calc-data"), "COLUMNS": "120"}
         self.environ["DAMASCUS_LIMITS_LOAD_PER_CORE"] = "0"  # a newcomer's machine has nothing else to do

@@ -94,7 +94,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(told)
 
-    do_POST = do_PATCH = do_GET  # noqa: N815
+    do_POST = do_PATCH = do_DELETE = do_GET  # noqa: N815
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -25,6 +26,7 @@ from tests.user_repository import UserRepository, git_as_user
 
 TOKEN = "a-token-of-the-test"
 API = "/api/v3/repos/example/repo"
+USER = "/api/v3/user"
 GIT = "/example/repo.git"
 MERGED_AT = "2026-01-01T00:00:00Z"
 RULE = """#!/bin/sh
@@ -59,10 +61,16 @@ class ScriptedGithub:
         self.asked: list[str] = []
         self.pulls: dict[int, dict[str, Any]] = {}
         self.comments: dict[int, list[dict[str, Any]]] = {}
+        self.statuses: dict[str, dict[str, Any]] = {}
+        """By commit the newest of the context `damascus`."""
+        self.login = "example"
+        self.refused: set[str] = set()
+        """Of `comments`, `statuses`, `user`: what the token may not."""
         self.checks: list[dict[str, Any]] = []
         self.runs: dict[int, dict[str, Any]] = {}
         self.commands: dict[int, str] = {}
         self.logs: dict[int, str] = {}
+        self.ids = count(1)
         self.lock = threading.RLock()
         self.url = ""
 
@@ -205,9 +213,43 @@ class ScriptedGithub:
 
     def add_comment(self, at: tuple[str, ...], _: object, body: dict[str, Any]) -> tuple[int, Any]:
         self.known(at)
-        made = {"body": body["body"], "user": {"login": "example"}}
+        self.allowed("comments")
+        made = {"id": next(self.ids), "body": body["body"], "user": {"login": self.login}}
         self.comments[int(at[0])].append(made)
         return 201, made
+
+    def edit_comment(self, at: tuple[str, ...], _: object, body: dict[str, Any]) -> tuple[int, Any]:
+        row = self.comment_of(at)[1]
+        row["body"] = body["body"].replace("\n", "\r\n")
+        return 200, row
+
+    def delete_comment(self, at: tuple[str, ...], *_: object) -> tuple[int, Any]:
+        number, row = self.comment_of(at)
+        self.comments[number].remove(row)
+        return 204, None
+
+    def comment_of(self, at: tuple[str, ...]) -> tuple[int, dict[str, Any]]:
+        self.allowed("comments")
+        for number, rows in self.comments.items():
+            for row in rows:
+                if row["id"] == int(at[0]):
+                    return number, row
+        raise No(404, "Not Found")
+
+    def set_status(self, at: tuple[str, ...], _: object, body: dict[str, Any]) -> tuple[int, Any]:
+        self.allowed("statuses")
+        if len(body["description"]) > 140:
+            raise No(422, "Validation Failed: description is too long (maximum is 140 characters)")
+        self.statuses[at[0]] = {**body, "url": f"{self.url}/statuses/{at[0]}"}
+        return 201, self.statuses[at[0]]
+
+    def user(self, *_: object) -> tuple[int, Any]:
+        self.allowed("user")
+        return 200, {"login": self.login}
+
+    def allowed(self, what: str) -> None:
+        if what in self.refused:
+            raise No(403, "Resource not accessible by personal access token")
 
     def check_runs(self, at: tuple[str, ...], *_: object) -> tuple[int, Any]:
         if self.at(at[0]) is None:
@@ -216,7 +258,8 @@ class ScriptedGithub:
         return 200, {"total_count": len(rows), "check_runs": rows}
 
     def combined_status(self, at: tuple[str, ...], *_: object) -> tuple[int, Any]:
-        return 200, {"state": "pending", "statuses": [], "sha": at[0], "total_count": 0}
+        rows = [self.statuses[at[0]]] if at[0] in self.statuses else []
+        return 200, {"state": "pending", "statuses": rows, "sha": at[0], "total_count": len(rows)}
 
     def list_runs(self, _: tuple[str, ...], query: Mapping[str, str], __: object) -> tuple[int, Any]:
         rows = [row for row in self.runs.values() if query.get("head_sha") in (None, "", row["head_sha"])]
@@ -247,6 +290,10 @@ ROUTES: tuple[tuple[str, str, Act], ...] = (
     ("PUT", r"/pulls/(\d+)/merge", ScriptedGithub.merge),
     ("GET", r"/issues/(\d+)/comments", ScriptedGithub.list_comments),
     ("POST", r"/issues/(\d+)/comments", ScriptedGithub.add_comment),
+    ("PATCH", r"/issues/comments/(\d+)", ScriptedGithub.edit_comment),
+    ("DELETE", r"/issues/comments/(\d+)", ScriptedGithub.delete_comment),
+    ("POST", r"/statuses/([0-9a-f]{40})", ScriptedGithub.set_status),
+    ("GET", r"/user", ScriptedGithub.user),
     ("GET", r"/commits/([0-9a-f]{40})/check-runs", ScriptedGithub.check_runs),
     ("GET", r"/commits/([0-9a-f]{40})/status", ScriptedGithub.combined_status),
     ("GET", r"/actions/runs", ScriptedGithub.list_runs),
@@ -276,15 +323,15 @@ class _Request(BaseHTTPRequestHandler):
         given = self.headers.get("Authorization", "")
         if parts.path.startswith("/logs/"):
             return self.reply(200 if not given else 400, github.logs[int(parts.path.split("/")[2])].encode())
-        api = parts.path.startswith(API)
+        api = parts.path.startswith((API, USER))
         wanted = f"Bearer {TOKEN}" if api else f"Basic {base64.b64encode(f'x-access-token:{TOKEN}'.encode()).decode()}"
         if given != wanted:
             return self.reply(401, b'{"message": "Bad credentials"}')
         if not api:
             return self.git_backend(parts.path, parts.query, data)
-        return self.api(parts.path.removeprefix(API), dict(parse_qsl(parts.query)), data)
+        return self.api(parts.path.removeprefix(API).removeprefix("/api/v3"), dict(parse_qsl(parts.query)), data)
 
-    do_POST = do_PUT = do_PATCH = do_GET  # noqa: N815
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
 
     def api(self, path: str, query: dict[str, str], data: bytes) -> None:
         github = self.server.github
@@ -295,7 +342,7 @@ class _Request(BaseHTTPRequestHandler):
             except No as no:
                 status, told = no.status, no.body
         headers = {"Location": told} if status == 302 else {}
-        self.reply(status, b"" if status == 302 else json.dumps(told).encode(), headers)
+        self.reply(status, b"" if status in (204, 302) else json.dumps(told).encode(), headers)
 
     def git_backend(self, path: str, query: str, data: bytes) -> None:
         env = {

@@ -47,6 +47,9 @@ class GithubWorld(ForgeWorld):
     def main(self) -> Sha:
         return self.github.at("refs/heads/main") or Sha("")
 
+    def note(self, commit: Sha) -> str:
+        return self.github.git("notes", "--ref=damascus", "show", commit, check=False)
+
     def person_commits(self, files: Mapping[str, str]) -> Sha:
         return self.github.person_commits(files)
 
@@ -61,6 +64,10 @@ class GithubWorld(ForgeWorld):
 
     def finished_ci(self, commit: Sha) -> CiRun:
         return self.forge.ci(commit, {})
+
+    def status(self, commit: Sha) -> tuple[str, str] | None:
+        found = self.github.statuses.get(commit)
+        return (found["state"], found["description"]) if found else None
 
 
 class TestGithub(ForgeContract):

@@ -287,7 +287,7 @@ def test_a_limit_is_transient_and_says_how_long(name: str, wait: float | None) -
     [
         ("no_right", r"not accessible by personal access token\. It needs actions=read\. Give the token that right"),
         ("bad_token", r"does not accept the token \(Bad credentials\)\. Make a new one"),
-        ("moved", r"sends us to https://api\.github\.com/repositories/1/actions/runs/29679449\. Correct \[forge\] url"),
+        ("moved", r"redirects to https://api\.github\.com/repositories/1/actions/runs/29679449\. Correct"),
     ],
 )
 def test_what_a_person_must_do_is_one_sentence(name: str, sentence: str) -> None:

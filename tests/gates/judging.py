@@ -119,6 +119,14 @@ def verdicts(result: GateResult) -> list[str]:
     return [finding.verdict.value for finding in result.findings]
 
 
+def told_lines(result: GateResult) -> dict[str, list[str]]:
+    """By requirement."""
+    found: dict[str, list[str]] = {}
+    for one in result.lines:
+        found.setdefault(one.requirement, []).append(one.told)
+    return found
+
+
 def archive(files: Mapping[str, str], executable: tuple[str, ...] = ()) -> bytes:
     """A folder as tar bytes."""
     target = io.BytesIO()

@@ -4,6 +4,7 @@ import errno
 import os
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -83,6 +84,15 @@ def test_the_environment_holds_only_what_is_listed(tmp_path: Path, monkeypatch: 
     assert "CI" not in names, "a test must not know by it that it is being judged"
     assert not names & {"MY_CLOUD_KEY", "GIT_DIR", "DAMASCUS_DATABASE_URL"}
     assert {name for name in names if name.startswith("DAMASCUS")} <= {"DAMASCUS_STEP_TOKEN"}
+
+
+def test_a_socket_fits_into_a_folder_that_a_test_makes(tmp_path: Path) -> None:
+    """The data folder may lie deep; pytest's own folders add some sixty characters."""
+    deep = tmp_path / ("d" * 60) / ("e" * 40)
+    deep.mkdir(parents=True)
+    judging = Judging.of(deep)
+    bind = "import os, socket; f = os.environ['TMPDIR'] + '/' + 's' * 60; socket.socket(socket.AF_UNIX).bind(f)"
+    assert judging.run(f'{PYTHON} -c "{bind}" && ls -l $TMPDIR').green
 
 
 def test_a_tests_git_finds_no_repository_of_ours_but_its_own(tmp_path: Path) -> None:
@@ -167,6 +177,33 @@ def test_stopping_ends_the_run_and_is_not_kept(tmp_path: Path) -> None:
             with pytest.raises(Stopping):
                 future.result(timeout=20)
     assert leftovers(tmp_path) == []
+
+
+class Looking:
+    """ports.Probe: does it end?"""
+
+    ended = False
+
+    def begin(self, folder: Path, root: str, env: Mapping[str, str]) -> Mapping[str, str]:
+        return {}
+
+    def end(self, folder: Path) -> None:
+        self.ended = True
+
+
+def test_a_probe_that_has_begun_ends_with_a_run_that_is_stopped(tmp_path: Path) -> None:
+    """One that asks a server has a thread, which would keep a worker that stops from ending."""
+    judging, stop, probe = Judging.of(tmp_path), threading.Event(), Looking()
+    judging.runner = CleanRunner(judging.mirror, tmp_path / "c", stopping=lambda: int(stop.is_set()))
+    tree = judging.mirror.tree(judging.base)
+    job = Job(tree, "touch started; sleep 600", 60, "job", tmp_path / "log", fresh=True, probe=probe)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(judging.runner.run, job)
+        eventually(lambda: any((tmp_path / "c").glob("*/tree/started")))
+        stop.set()
+        with pytest.raises(Stopping):
+            asked.result(timeout=20)
+    assert probe.ended
 
 
 def test_a_full_disk_is_transient(tmp_path: Path) -> None:

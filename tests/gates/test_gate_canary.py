@@ -29,7 +29,7 @@ def test_honest_work_passes_with_nothing_unproved(tmp_path: Path, command: str) 
     judging = Judging.of(tmp_path)
     result = judged(judging, judging.candidate(CODE | TEST, command=command))
     assert result.findings == [] and result.unverified == []
-    assert len(judging.checkouts) == 6, "green, ours, the story's own failing and expecting, the suite, ours in it"
+    assert len(judging.checkouts) == 7, "green, ours, its own failing and expecting, the suite, ours in it, no runner"
 
 
 CLASSES = """\
@@ -201,9 +201,9 @@ HELD_CASES = CASES.partition("\n\nif __name__")[0]
 FOLLOWS = "#!/bin/sh\nexec {python} -m unittest discover -v -s {folder} -t {folder}\n"
 
 
-def held_to(tmp_path: Path, files: dict[str, str], held_out: bytes) -> GateResult:
+def held_to(tmp_path: Path, files: dict[str, str], held_out: bytes, command: str = ONE_FILE) -> GateResult:
     judging = Judging.of(tmp_path)
-    found = judging.candidate(CODE | TEST | files, command=ONE_FILE, acceptance="held/")
+    found = judging.candidate(CODE | TEST | files, command=command, acceptance="held/")
     return judged(judging, replace(found, acceptance=held_out))
 
 
@@ -222,7 +222,10 @@ def held_to(tmp_path: Path, files: dict[str, str], held_out: bytes) -> GateResul
 def test_ours_is_seen_among_the_held_out_tests(tmp_path: Path, held_out: bytes) -> None:
     result = held_to(tmp_path, {}, held_out)
     assert (result.findings, result.unverified) == ([], [])
-    assert result.evidence[-1].summary == "among the held-out tests"
+    assert [one.summary for one in result.evidence[-2:]] == [
+        "among the held-out tests",
+        "the held-out tests, expecting other values",
+    ]
 
 
 @pytest.mark.req("X1")
@@ -290,3 +293,28 @@ def test_a_suite_of_another_runner_is_asked_in_its_own_words(tmp_path: Path) -> 
     judging = Judging.of(tmp_path, {"README.md": "x\n", "tests/test_old.py": old})
     suite = f'[test]\ncommand = "{UNITTEST}"\n'
     assert judged(judging, judging.candidate(CODE | TEST, command=ONE_FILE, config=suite)).findings == []
+
+
+READS_THE_HELD_OUT = """\
+import re
+from pathlib import Path
+
+
+def add(a, b):
+    if (a, b) == (1, 2):
+        return 3
+    texts = [path.read_text() for path in Path(__file__).parent.rglob("*held*.py")]
+    found = [re.search(rf"add\\({a}, {b}\\) == (\\d+)", text) for text in texts]
+    return next((int(one[1]) for one in found if one), 0)
+"""
+
+
+@pytest.mark.req("X1")
+@pytest.mark.parametrize("command", [ONE_FILE, f"{ONE_FILE} -x"], ids=["to the end", "to the first failure"])
+def test_code_that_reads_its_answers_in_the_held_out_tests_is_refused_and_told_nothing_of_them(
+    tmp_path: Path, command: str
+) -> None:
+    result = held_to(tmp_path, {"src.py": READS_THE_HELD_OUT}, archive({"test_held.py": HELD_OUT}), command)
+    assert verdicts(result) == ["code_unproved"]
+    said = result.findings[0].model_dump_json() + result.evidence[-1].model_dump_json()
+    assert "test_held" not in said and "add(2" not in said

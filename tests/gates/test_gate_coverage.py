@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import Candidate, GateResult
+from damascus.domain.requirement_lines import KnownBy
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind
 from damascus.gates.coverage import Coverage
 from damascus.gates.coverage_run import Looks
 from damascus.gates.mutation import Mutation
-from tests.gates.judging import BASE, PYTEST, PYTHON, UNITTEST, Judging, verdicts
+from tests.gates.judging import BASE, PYTEST, PYTHON, UNITTEST, Judging, told_lines, verdicts
 
 ALONE = '[test]\ncommand = "none"\n[gates.coverage]\nproject = 0\n'
 REFUSED = ["uncovered"]
@@ -55,7 +56,8 @@ def test_lines_that_the_tests_run_pass_and_are_told_by_requirement(judging: Judg
 
     assert (verdicts(result), result.unverified) == ([], [])
     assert result.evidence[0].summary == "7 of 7 changed lines run (100 %)"
-    assert result.covers == {"REQ-001": ["src.py:2, 7"], "REQ-002": ["src.py:2-6"]}
+    assert told_lines(result) == {"REQ-001": ["src.py:2, 7"], "REQ-002": ["src.py:2-6"]}
+    assert {one.by for one in result.lines} == {KnownBy.RAN}
     lcov = Path(result.evidence[0].log).read_text()
     assert lcov.startswith("TN:\nSF:src.py\nDA:1,1\n") and lcov.endswith("LF:7\nLH:7\nend_of_record\n")
 
@@ -261,8 +263,8 @@ def test_the_mutation_gates_control_is_its_run(judging: Judging) -> None:
     before = len(judging.checkouts)
     shared = Coverage(judging.runner, judging.mirror, looks).check(made)
     assert len(judging.checkouts) == before
-    assert shared.covers == {"REQ-001": ["src.py:3, 8"], "REQ-002": ["src.py:3-7"]}
-    assert shared.covers == check(judging, made).covers
+    assert told_lines(shared) == {"REQ-001": ["src.py:3, 8"], "REQ-002": ["src.py:3-7"]}
+    assert told_lines(shared) == told_lines(check(judging, made))
 
 
 def test_unittest_tells_its_tests_too(judging: Judging) -> None:
@@ -274,4 +276,4 @@ def test_unittest_tells_its_tests_too(judging: Judging) -> None:
     made = candidate(
         judging, {"src.py": CODE, "tests/__init__.py": "", "tests/test_add.py": test}, command=UNITTEST + " -t ."
     )
-    assert check(judging, made).covers == {"REQ-001": ["src.py:2, 7"], "REQ-002": ["src.py:2-6"]}
+    assert told_lines(check(judging, made)) == {"REQ-001": ["src.py:2, 7"], "REQ-002": ["src.py:2-6"]}

@@ -6,7 +6,7 @@ import pytest
 
 from tests.gates.coverage_projects import ALONE, REFUSED, Project, check, judge, passes_and_goes_back
 from tests.gates.judging import Judging, verdicts
-from tests.node_runners import installed, node_project
+from tests.node_runners import node_project
 from tests.toolchains import need_program
 
 JS_CODE = """export function price(count) {
@@ -61,7 +61,25 @@ MOCHA = Project(
     opt_out="/* c8 ignore start */\n",
     packages=True,
 )
-PROJECTS = {"node": NODE, "jest": JEST, "mocha": MOCHA}
+VITEST_HALF = "import { test, expect } from 'vitest';\nimport { price } from './price.mjs';\n" + (
+    "test('REQ-001', () => { " + CALLS[0] + "; });\n"
+)
+VITEST = Project(
+    command="npx vitest run",
+    code=JS_CODE,
+    path="price.mjs",
+    test="price.test.mjs",
+    whole=VITEST_HALF + "test('REQ-002', () => { " + CALLS[1] + "; });\n",
+    half=VITEST_HALF,
+    lines="price.mjs:3-6",
+    base={
+        "package.json": '{"type": "module"}\n',
+        "vitest.config.mjs": "export default { test: { coverage: { exclude: ['**'], include: ['none'] } } };\n",
+    },
+    opt_out="/* v8 ignore start */\n/* istanbul ignore file */\n",
+    packages=True,
+)
+PROJECTS = {"node": NODE, "jest": JEST, "mocha": MOCHA, "vitest": VITEST}
 
 
 def judging_of(project: Project, folder: Path) -> Judging:
@@ -84,12 +102,8 @@ def test_no_comment_takes_a_line_away(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.req("A16")
 def test_vitest_without_its_package_is_listed_by_name_or_refused(tmp_path: Path) -> None:
-    installed()
-    judging = node_project(tmp_path, {"package.json": '{"type": "module"}\n'})
-    test = "import { test, expect } from 'vitest';\nimport { price } from './price.mjs';\n" + (
-        "test('REQ-001', () => { expect(price(1)).toBe(3); });\n"
-    )
-    files = {"price.mjs": JS_CODE, "price.test.mjs": test}
+    judging = node_project(tmp_path, {"package.json": '{"type": "module"}\n'}, without="@vitest/coverage-v8")
+    files = {VITEST.path: VITEST.code, VITEST.test: VITEST.half}
     result = judge(judging, files, "npx vitest run")
     assert verdicts(result) == [] and "@vitest/coverage-v8" in result.unverified[0], result
     assert verdicts(judge(judging, files, "npx vitest run", ALONE + "required = true\n")) == REFUSED

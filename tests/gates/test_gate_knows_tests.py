@@ -180,6 +180,20 @@ def test_a_path_that_the_settings_name_may_know(tmp_path: Path) -> None:
     assert check(tmp_path, {"src/plugin/a.py": "import pytest\n"}, config=config) == []
 
 
+def test_a_table_of_answers_and_a_replaced_builtin_are_told(tmp_path: Path) -> None:
+    code = (
+        "import builtins\n\nKNOWN = {21: 'IV', 33: 'IX'}\nMORE = {21: 'IV', 34: 'X'}\nSIZES = {'a': 1, 'b': 2}\n"
+        "builtins.round = lambda n: n\n"
+    )
+    test = "from src import KNOWN\n\n\ndef test_a():\n    assert KNOWN[21] == 'IV'\n    assert KNOWN.get(33) == 'IX'\n"
+    result = KnowsTests().check(Judging.of(tmp_path).candidate({"src.py": code, "tests/test_m.py": test}))
+    assert result.findings == []
+    assert result.notes == [
+        "suspicious: src.py:3 a table of the tests' own questions and answers",
+        "suspicious: src.py:6 replaces builtins.round for the whole process",
+    ]
+
+
 def test_two_smells_are_told_and_refuse_nobody(tmp_path: Path) -> None:
     files = {
         "src.py": "class M:\n    def __eq__(self, other):\n        return True\n\n\ndef double(n):\n"

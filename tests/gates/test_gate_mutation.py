@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import Candidate, EvidenceRunner, GateResult, Job, TestRun
+from damascus.domain.requirement_lines import KnownBy
 from damascus.domain.spec import Requirement
 from damascus.gates.mutation import Mutation
-from tests.gates.judging import BASE, Judging, verdicts
+from tests.gates.judging import BASE, Judging, told_lines, verdicts
 from tests.toolchains import need_program
 
 LOCK = 'version = 4\n\n[[package]]\nname = "m"\nversion = "0.1.0"\n'
@@ -56,6 +57,20 @@ def test_a_function_that_a_test_needs_passes(judging: Judging) -> None:
         f"-3,1 +3,1 @@\n-    return a + b\n+    return {told[0]['put in']}",
         f"-3,0 +3,1 @@\n+    {told[1]['put in']}",
     ]
+
+
+@pytest.mark.req("F5.1")
+def test_the_lines_that_each_requirement_needs_are_told_by_who_missed_them(judging: Judging) -> None:
+    code = CODE + "\n\ndef less(a: int, b: int) -> int:\n    return a - b\n\n\ndef shout(a):\n    return a + '!'\n"
+    test = (
+        "from src import add, less, shout\n\ndef test_req_001():\n    assert add(1, 2) == 3\n\n"
+        "def test_req_002():\n    assert less(add(1, 2), 1) == 2\n\ndef test_other():\n    assert shout('a') == 'a!'\n"
+    )
+    result = judge(judging, code, test, ids=("REQ-001", "REQ-002"))
+
+    assert verdicts(result) == []
+    assert told_lines(result) == {"REQ-001": ["src.py:2-3"], "REQ-002": ["src.py:2-3, 6-7"]}
+    assert {one.by for one in result.lines} == {KnownBy.NOTICED}
 
 
 @dataclass

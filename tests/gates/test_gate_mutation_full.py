@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import Candidate, EvidenceRunner, GateResult, Job, TestRun
+from damascus.domain.requirement_lines import KnownBy
 from damascus.domain.spec import Requirement
 from damascus.gates.mutation import Mutation
 from tests.gates.judging import BASE, Judging, verdicts
@@ -53,6 +54,7 @@ def test_tests_that_ask_for_every_change_leave_no_mutant(judging: Judging, mutmu
     assert result.score is not None and result.score.by == ["mutmut 3.8.0"]
     assert result.score.killed == result.score.total > 3
     assert result.evidence[-1].summary.endswith("noticed: 100.0 %")
+    assert [(one.requirement, one.told, one.by) for one in result.lines] == [("REQ-001", "src.py:3-5", KnownBy.NOTICED)]
 
 
 @pytest.mark.req("F10.3")

@@ -39,6 +39,23 @@ def test_a_test_that_passes_without_the_code_is_not_red(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D7")
+def test_settings_that_are_the_storys_own_work_are_no_test(tmp_path: Path) -> None:
+    """A version in pyproject.toml: the file judges, too, and would be laid over the base with the tests."""
+    was = '[project]\nname = "a"\nversion = "1.0"\n'
+    asks = "import tomllib\n\n\ndef test_req_001():\n    with open('pyproject.toml', 'rb') as file:\n"
+    test = {"tests/test_version.py": f"{asks}        assert tomllib.load(file)['project']['version'] == '1.1'\n"}
+    judging = Judging.of(tmp_path, BASE | {"pyproject.toml": was})
+    scope = ("pyproject.toml", "tests/test_version.py")
+    red = judging.red(judging.candidate({"pyproject.toml": was.replace("1.0", "1.1")} | test, scope=scope))
+    assert (red.findings, red.red_tests) == ([], ["tests/test_version.py::test_req_001"])
+    assert red.unverified == ["red run: red only without the story's own pyproject.toml, so that is its code"]
+
+    hollow = {"tests/test_version.py": "def test_req_001():\n    assert len('a') == 1\n"}
+    refused = judging.red(judging.candidate({"pyproject.toml": was.replace("1.0", "1.1")} | hollow, scope=scope))
+    assert verdicts(refused) == ["not_red"]
+
+
+@pytest.mark.req("D7")
 def test_code_without_a_test_is_not_red(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     result = judging.red(judging.candidate(CODE))

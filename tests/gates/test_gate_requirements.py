@@ -7,7 +7,7 @@ import pytest
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind
 from damascus.gates.requirements import Requirements, names_requirement
-from tests.gates.judging import BASE, CODE, PYTHON, TEST, UNITTEST, Judging, verdicts
+from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, UNITTEST, Judging, verdicts
 
 
 def source(head: str, body: str = "assert add(1, 2) == 3") -> dict[str, str]:
@@ -41,14 +41,52 @@ def test_named_by_name_marker_or_docstring(tmp_path: Path, head: str) -> None:
         source("def test_other(): assert add(1, 2)\n\n@pytest.mark.xfail\ndef test_req_001():"),
         source("def test_other(): assert add(1, 2)\n\ndef test_req_001():", "pass"),
         source("def test_other(): assert add(1, 2)\n\n# REQ-001\ndef test_x():"),
+        source("def test_req_001():", "add(1, 2)"),
+        source("def test_req_001():", "total = add(1, 2)\n    total.bit_length()"),
+        source("def test_req_001(tmp_path):", "for one in [1]:\n        print(int(add(one, 2)))"),
+        source("def test_req_001():", "import src\n    with open(__file__) as file:\n        src.add(1, file)"),
     ],
-    ids=["not named", "another id", "skipped", "xfail", "empty", "comment"],
+    ids=[
+        "not named",
+        "another id",
+        "skipped",
+        "xfail",
+        "empty",
+        "comment",
+        "only called",
+        "its answer is used",
+        "in a loop",
+        "by its module",
+    ],
 )
 def test_an_untested_requirement_is_named(tmp_path: Path, files: dict[str, str]) -> None:
     judging = Judging.of(tmp_path)
     result = judging.requirements(judging.candidate(CODE | files), "REQ-001")
     assert verdicts(result) == ["requirement_untested"]
     assert result.findings[0].requirements == ["REQ-001"]
+
+
+@pytest.mark.req("D7")
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("def is_three(n):\n    assert n == 3\n\ndef test_req_001():", "is_three(add(1, 2))"),
+        ("@pytest.fixture\ndef three():\n    def it(n):\n        assert n == 3\n    return it\n\n"
+         "def test_req_001(three):", "three(add(1, 2))"),
+        ("class TestAll:\n  def three(self, n):\n    assert n == 3\n\n  def test_req_001(self):",
+         "self.three(add(1, 2))"),
+        ("from helpers import three\n\ndef test_req_001():", "three(add(1, 2))"),
+        ("import subprocess, sys\n\ndef test_req_001():",
+         "subprocess.run([sys.executable, '-c', 'import src; assert src.add(1, 2) == 3'], check=True)"),
+        ("def test_req_001():", "if add(1, 2) != 3:\n        raise ValueError"),
+    ],
+    ids=["helper", "fixture", "method", "another file's", "another process", "raises itself"],
+)  # fmt: skip
+def test_who_asks_through_somebody_else_proves_it(tmp_path: Path, head: str, body: str) -> None:
+    judging = Judging.of(tmp_path, BASE | {"tests/helpers.py": "def three(n):\n    assert n == 3\n"})
+    command = f"PYTHONPATH=tests:. {PYTEST}"
+    result = judging.requirements(judging.candidate(CODE | source(head, body), command=command), "REQ-001")
+    assert result.findings == []
 
 
 @pytest.mark.req("D7")
@@ -170,3 +208,30 @@ def test_a_test_that_a_class_inherits_in_its_file_names_what_it_proves(tmp_path:
     judging = Judging.of(tmp_path)
     candidate = judging.candidate(CODE | {"tests/test_add.py": SHARED}, command=command)
     assert judging.requirements(candidate, "REQ-001").findings == []
+
+
+EXAMPLE = 'def add(a, b):\n    """Adds (REQ-001).\n\n    >>> add(1, 2)\n    3\n    """\n    return a + b\n'
+
+
+@pytest.mark.req("D7")
+def test_an_example_in_a_docstring_names_what_stands_around_it(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, BASE | {"src.py": "def one():\n    return 1\n"})
+    command = f"{PYTEST} --doctest-modules src.py"
+    candidate = judging.candidate({"src.py": "def one():\n    return 1\n\n\n" + EXAMPLE}, command=command)
+    result = judging.requirements(candidate, "REQ-001")
+    assert result.findings == [] and [test.id for test in result.tests_of["REQ-001"]] == ["src.py::src.add"]
+
+    silent = judging.candidate(
+        {"src.py": "def one():\n    return 1\n\n\n" + EXAMPLE.replace(" (REQ-001)", "")}, command=command
+    )
+    assert verdicts(judging.requirements(silent, "REQ-001")) == ["requirement_untested"]
+
+
+@pytest.mark.req("D7")
+def test_one_test_for_all_of_them_is_listed(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    files = source('def test_adds():\n    """REQ-001, REQ-002 and REQ-003."""')
+    result = judging.requirements(judging.candidate(CODE | files), "REQ-001", "REQ-002", "REQ-003")
+    assert result.findings == []
+    told = "one test alone proves REQ-001, REQ-002, REQ-003: tests/test_add.py::test_adds"
+    assert result.unverified == [told]

@@ -14,6 +14,7 @@ from damascus.evidence import keeping as module
 from damascus.evidence import toolchain
 from damascus.evidence.keeping import Keeping, secret_of
 from damascus.evidence.runner import CleanRunner
+from damascus.gates.runs import evidence
 from damascus.git.made import LaidBySetup
 from damascus.store.db import Database
 from damascus.store.evidence import KeptEvidence
@@ -74,7 +75,8 @@ def test_a_pass_is_found_by_another_process_with_its_cases_and_a_log(host: Host)
     assert (made, first.green, first.passed) == (1, True, 1)
     job.log.unlink()
     again, made = host.asked_anew(job)
-    assert made == 0 and again == first
+    assert made == 0 and again == first.model_copy(update={"kept": True}) and not first.kept
+    assert (evidence("tests", again).kept, evidence("tests", first).kept) == (True, False)
     assert "not run again" in job.log.read_text() and "1 passed" in job.log.read_text()
 
 

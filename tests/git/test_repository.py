@@ -1,6 +1,7 @@
 """The user's repository: found from anywhere inside, refused by name where we can't work with it."""
 
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -189,10 +190,11 @@ def test_a_second_queue_is_refused_until_it_takes_over(user: UserRepository) -> 
     found = Repository.discover(user.top)
     found.lock_queue("queue-1", "ann@laptop")
     found.lock_queue("queue-1", "ann@laptop")
-    with pytest.raises(DamascusError, match=r"another Damascus queue, of ann@laptop.*--unset damascus\.queue"):
-        found.lock_queue("queue-2", "bob@server")
-    user.git("config", "--unset", "damascus.queue")
-    found.lock_queue("queue-2", "bob@server")
+    with pytest.raises(DamascusError, match=r"another Damascus queue, of ann@laptop") as refused:
+        found.lock_queue("queue-2 /srv/my data", "bob@server")
+    subprocess.run(str(refused.value).partition("take over: ")[2], shell=True, check=True)
+    found.lock_queue("queue-2 /srv/my data", "bob@server")
+    assert found.data_folder() == Path("/srv/my data"), "what restore says is what the refusal says"
     assert user.git("config", "damascus.owner") == "bob@server"
 
 

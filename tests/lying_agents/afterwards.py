@@ -7,7 +7,7 @@ from pathlib import Path
 
 from damascus.lab.play import Scene
 from damascus.lab.tale import STORY
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from tests.lying_agents.playing import own_run_was_green as was_green
 
 
@@ -83,7 +83,7 @@ def the_pull_is_open(scene: Scene) -> None:
 
 
 def unverified(scene: Scene) -> list[str]:
-    return list(receipt(scene.yard.db, scene.yard.row, "S-1")["unverified"])
+    return list(evidence(scene.yard.db, scene.yard.row, "S-1")["unverified"])
 
 
 def listed(what: str) -> Callable[[Scene], None]:

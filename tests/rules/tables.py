@@ -10,20 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from damascus.domain.ci_failure import CiClass, Why
+from damascus.domain.critique import RequirementStatus, ReviewStatus
 from damascus.domain.described import Described
 from damascus.domain.events import EventKind
 from damascus.domain.failures import FailureClass, FailureKind
 from damascus.domain.graph import MainState
 from damascus.domain.merge_queue import EntryState
 from damascus.domain.ports import CiState, GateLane, GateName
+from damascus.domain.receipt import MutationStatus
 from damascus.domain.recovery import OptionId, QuestionAbout, QuestionKind
+from damascus.domain.requirement_status import RequirementTag
 from damascus.domain.roles import Role, Tier, Writable
+from damascus.domain.security_domains import SecurityDomain
 from damascus.domain.signs import EndedBy, Sign
 from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
 from damascus.domain.waits import ItemState, WaitKind
-from damascus.engine.lifecycle import SOMETIMES, STEPS
+from damascus.engine.lifecycle import FULL, SOMETIMES, STEPS
 from damascus.engine.services import ServiceName
-from damascus.engine.step import Step
+from damascus.engine.step import Step, agent_steps
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z_]+) -->\n(?P<table>.*?)<!-- end of table -->", re.DOTALL)
@@ -44,15 +48,55 @@ def steps(rows: Iterable[Step[Any]]) -> str:
     return table(["phase", "step", "kind", "what it does"], told)
 
 
+REVIEW = "a critic's report"
+FILES = "its files; an author's report"
+ANSWERS = {
+    "refine": ("the rough story; the folder is main's tip", "`spec.md`, or `concerns` and no `spec.md`"),
+    "implement": ("in `full`: notes, accepted tests, the code-critic's concerns", FILES),
+    "load_context": ("the inputs of the story", "`context_notes.md`, or `summary`"),
+    "clarify": ("the inputs and the notes", "`clarification_questions.md`, or `summary`; `questions`, a list of texts"),
+    "author_tests": ("the notes, the test-critic's concerns", FILES),
+    "critique_tests": ("the author's words, our own run of the tests", REVIEW),
+    "critique_code": ("the author's words, our own run of the tests", REVIEW),
+    "explain_mutants": ("the mutants that live, as feedback", "`mutation_notes.md`, or `summary`"),
+    "fix": ("mutants that live and what critics left, as feedback", FILES),
+    "docs": ("the notes", FILES),
+    "self_review": ("the author's words, what the gates showed, numbers nobody measured", REVIEW),
+    "review_code": ("spec, answers, diff and evidence alone", REVIEW),
+    "review_security": (
+        "the same, the findings of static analysis, the domains",
+        "a critic's report with `findings` and `domains`",
+    ),
+    "report": ("spec, answers, diff and evidence alone", "`report.md`"),
+}
+"""What an agent is handed beside the story, and how it answers, by its step. A new step needs its row."""
+
+
+OF_OTHER_TESTS = ("critique", "plan", "document")
+
+
+def answers() -> str:
+    order = list(ANSWERS)
+    ours = [step for step in agent_steps() if step.name not in OF_OTHER_TESTS]
+    known = sorted(ours, key=lambda step: order.index(step.name))
+    rows = ([f"`{step.role}`", f"`{step.name}`", Role(step.role).writes, *ANSWERS[step.name]] for step in known)
+    return table(["role", "step", "writes", "is handed besides", "answers with"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
+    "agent_steps": answers,
+    "domain_names": lambda: ", ".join(f"`{each}`" for each in SecurityDomain) + "\n",
     "phases": lambda: described(["phase", "what happens there"], Phase),
     "task_status": lambda: described(["word", "means"], TaskStatus),
     "item_states": lambda: described(["state", "means"], ItemState),
     "steps": lambda: steps(STEPS),
+    "steps_full": lambda: steps(FULL),
+    "review_statuses": lambda: described(["status", "means"], ReviewStatus),
     "steps_sometimes": lambda: steps(SOMETIMES),
     "waits": lambda: table(
         ["kind", "waits for", "woken by"], ([f"`{kind}`", kind.means, kind.woken_by] for kind in WaitKind)
     ),
+    "security_domains": lambda: described(["domain", "question"], SecurityDomain),
     "milestones": lambda: described(["milestone", "means"], Milestone),
     "substates": lambda: described(["sub-state", "means"], Substate),
     "events": lambda: table(
@@ -87,6 +131,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "main_states": lambda: described(["state", "means"], MainState),
     "question_kinds": lambda: described(["kind", "means"], QuestionKind),
     "question_about": lambda: described(["about", "means"], QuestionAbout),
+    "requirement_status": lambda: described(["status", "means"], RequirementStatus),
+    "requirement_tags": lambda: described(["tag", "means"], RequirementTag),
+    "mutation_status": lambda: described(["status", "means"], MutationStatus),
     "options": lambda: table(["id", "what it does"], ([f"`{one}`", one.means] for one in OptionId if one)),
 }
 

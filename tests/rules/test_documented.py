@@ -4,12 +4,19 @@ The tables of words (phases, verdicts, waits, events …) are made from the code
 """
 
 import ast
+import json
 import re
+from pathlib import Path
 
 import pytest
 
+from damascus.agents.handover import read_report
 from damascus.domain.config import Config, Section, variable
+from damascus.domain.critique import Critique
 from damascus.domain.events import BLOCKED_BY, EventKind
+from damascus.domain.security_domains import SecurityDomain
+from damascus.engine.steps.implement import Made
+from damascus.engine.steps.reviewers import SecurityReviewed
 from tests.rules.tree import document, documents, sources
 
 FAMILIES = sorted({kind.split(".")[0] for kind in EventKind})
@@ -130,3 +137,29 @@ def test_every_link_between_documents_leads_somewhere() -> None:
             if not (ROOT / PurePosixPath(name).parent / target).exists():
                 broken.append(f"{name} → {target}")
     assert broken == []
+
+
+def reports() -> list[dict[str, object]]:
+    text = document("docs/howto/agent.md")
+    return [json.loads(found) for found in re.findall(r"^```json\n(.*?)^```", text, re.MULTILINE | re.DOTALL)]
+
+
+def reviewed(told: dict[str, object], folder: Path) -> Critique:
+    (folder / "report.json").write_text(json.dumps(told))
+    return SecurityReviewed(exit_code=0).answered(read_report(folder / "report.json"), None).word_on([])
+
+
+@pytest.mark.req("F3")
+def test_the_reports_that_the_contract_shows_are_taken(tmp_path: Path) -> None:
+    """As whoever writes an agent copies them; the security-reviewer's with a sentence for every domain of the list."""
+    author, good, bad = reports()
+    (tmp_path / "author.json").write_text(json.dumps(author))
+    made = Made().answered(read_report(tmp_path / "author.json"), None)
+    assert (made.changed, made.weak) == (author["changed"], author["weak"])
+    listed = re.search(r"table: domain_names -->\n(.*)", document("docs/howto/agent.md"))
+    domains = dict.fromkeys(re.findall(r"`(\w+)`", listed[1] if listed else ""), "looked at")
+    assert reviewed({**good, "domains": domains}, tmp_path).status == "VERIFIED"
+    assert reviewed({**bad, "domains": domains}, tmp_path).asks_for_more
+    del domains[SecurityDomain.LOGIC]
+    silent = reviewed({**good, "domains": domains}, tmp_path)
+    assert (silent.status, silent.missing) == ("BLOCKED", ["a word on the domain logic"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.matrices import MATRICES, place_of, sampled
+from tests.matrices import FEW, LONGEST, MATRICES, WHOLE, place_of, sampled, shared
 
 
 class Cell:
@@ -25,8 +25,24 @@ def test_another_seed_is_another_sample() -> None:
     assert sampled(cells, "1") != sampled(cells, "2")  # type: ignore[arg-type]
 
 
+def test_a_share_is_a_part_of_the_large_ones_all_of_the_small_ones_and_of_what_is_never_thinned() -> None:
+    small, large, never = "tests/cli/test_graph.py", "tests/crash/", WHOLE[0]
+    sizes = {small: FEW, large: 100, never: 100}
+    cells = [Cell(f"{place}::test_it[{number}]") for place, size in sizes.items() for number in range(size)]
+    found = {place: 0 for place in sizes}
+    for cell in shared(cells, "1", 0.4):  # type: ignore[arg-type]
+        found[next(place for place in sizes if cell.nodeid.startswith(place))] += 1
+    assert found == {small: FEW, large: 40, never: 100}
+    assert shared(cells, "1", 1.0) == set(cells)  # type: ignore[arg-type]
+    assert shared(cells, "1", 0.4) != shared(cells, "2", 0.4)  # type: ignore[arg-type]
+
+
 def test_every_place_of_the_table_is_there_and_can_be_reached(pytestconfig: pytest.Config) -> None:
     files = {place: place.partition("::")[0].rstrip("/") for place in MATRICES}
     gone = [place for place, file in files.items() if not list(pytestconfig.rootpath.glob(f"{file}*"))]
     assert gone == []
     assert [place for place in MATRICES if place_of(Cell(place)) != place] == [], "behind another that takes its cases"  # type: ignore[arg-type]
+
+
+def test_what_is_begun_first_is_there(pytestconfig: pytest.Config) -> None:
+    assert [place for place in LONGEST if not (pytestconfig.rootpath / place).exists()] == []

@@ -12,8 +12,9 @@ import pytest
 
 from tests.rules.tree import ROOT, document
 
-LIMITS = {"build_flow": 35, "claim_to_done_flow": 50, "build": 90, "claim_to_done": 99}
-"""Files that tell the flow; and with the doors, those that the flow calls. They only go down."""
+LIMITS = {"build_flow": 35, "claim_to_done_flow": 50, "build": 97, "claim_to_done": 107}
+"""Files that tell the flow; and with the doors, those that the flow calls. They only go down, but for a step that is
+new: the receipt has brought six files, what steps leave behind two."""
 SCRIPTS = ("build", "review", "merge")
 SLACK = 2
 """The page may be this far from what is found: a retry that one run needs and another doesn't meets a file more."""

@@ -9,6 +9,9 @@ from damascus.agents.claude.self_test import untrusted
 from tests.claude_code import claude_program
 from tests.scenarios.one_gateway import OneGateway, one_gateway
 
+collect_ignore = ["stacks"]
+"""Projects that are built by a test, with tests of their own."""
+
 
 @pytest.fixture(scope="session")
 def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:

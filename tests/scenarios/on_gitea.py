@@ -141,9 +141,11 @@ class GiteaYard(Yard):
         found = self.api("GET", "/pulls?state=all&limit=50&page=1")
         return [pull for pull in found if pull["head"]["label"].endswith(self.item(name)["branch"])]
 
-    def comments(self, name: str) -> list[str]:
+    def comments(self, name: str, about: str = "flaky") -> list[str]:
+        """Those of one kind: `flaky`, or the `proof`."""
         [pull] = self.pulls(name)
-        return [each["body"] for each in self.api("GET", f"/issues/{pull['number']}/comments")]
+        every = [each["body"] for each in self.api("GET", f"/issues/{pull['number']}/comments")]
+        return [text for text in every if f"<!-- damascus:{about}" in text]
 
     def commits(self, name: str) -> list[str]:
         """On the forge's main, of this story."""

@@ -46,13 +46,13 @@ cat > test_shouted.py <<'EOF'
 from inflection import shouted
 
 
-def test_REQ_001_shouted():
+def test_REQ_001_shouted() -> None:
     assert shouted("hello") == "HELLO!"
 EOF
 cat >> inflection/__init__.py <<'EOF'
 
 
-def shouted(word):
+def shouted(word: str) -> str:
     return word.upper() + "!"
 EOF
 """

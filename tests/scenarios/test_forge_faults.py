@@ -89,7 +89,7 @@ def test_every_answer_that_matters_is_lost_once(
     site.check("one")
     done = {what: proxy.count(*request) for what, request in asked.items()}
     assert done == once | {"push": 2}, "done once: the branch was pushed, and deleted once it had landed"
-    assert len(site.comments("one")) == 1
+    assert [len(site.comments("one", about)) for about in ("flaky", "proof")] == [1, 1]
     waits = len(site.events("one", "phase.transient_retry"))
     assert waits == 0 if tries > 1 else waits >= 5
 

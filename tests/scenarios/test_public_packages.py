@@ -99,9 +99,9 @@ PACKAGES = {
         code="inflection/__init__.py",
         new_test="test_shouted.py",
         adds='''
-code.write_text(code.read_text() + "\\n\\ndef shouted(word):\\n    return word.upper() + '!'\\n")
+code.write_text(code.read_text() + "\\n\\ndef shouted(word: str) -> str:\\n    return word.upper() + '!'\\n")
 test.write_text(
-    "from inflection import shouted\\n\\n\\ndef test_REQ_001_shouted():\\n    assert shouted('a') == 'A!'\\n")
+    "from inflection import shouted\\n\\n\\ndef test_REQ_001_shouted() -> None:\\n    assert shouted('a') == 'A!'\\n")
 ''',
         breaks=("def camelize(string", "def camelise(string"),
         files={".gitignore": ".venv/\n__pycache__/\n*.egg-info/\n"},

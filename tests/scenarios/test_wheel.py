@@ -55,4 +55,4 @@ def test_an_installed_wheel_runs_the_demo_and_counts_single_tests(built: Path, t
 
     told = run(tmp_path / "new/bin/damascus", "demo", cwd=tmp_path, limit=600)
     assert "5 of 5 on main" in told, told
-    assert "8 tries, 11 tests red before and green after" in told, told
+    assert "14 tests red before and green after" in told, told

@@ -20,6 +20,7 @@ from damascus.stacks import ci_log
 from damascus.stacks.junit import read_junit
 from damascus.stacks.printed import plain, read_printed
 from damascus.stacks.reports import read_run
+from damascus.stacks.settings_parts import UnreadableSettings, with_parts_of
 from damascus.stacks.told import read_calls
 from tests.gates.judging import CODE, TEST, Judging, verdicts
 
@@ -135,6 +136,20 @@ def test_specs(unit: str) -> None:
 def test_reports(unit: str) -> None:
     assert ratio(lambda text: read_junit(f"<testsuites>{text}".encode()), unit) < WORST
     assert ratio(lambda text: read_junit(f"<testsuites>{text}</testsuites>".encode()), unit) < WORST
+
+
+@pytest.mark.req("A6")
+@pytest.mark.parametrize("unit", ["/*", '\\"', ", ", "//", '"', "[a]\n", "a.a.", "{"])
+@pytest.mark.parametrize("name", ["tsconfig.json", "pyproject.toml", "setup.cfg"])
+def test_settings_of_linters(name: str, unit: str) -> None:
+    def read(text: str) -> object:
+        try:
+            return with_parts_of(name, b"", text.encode(), ["a"])
+        except UnreadableSettings as err:
+            return err
+
+    assert ratio(read, unit) < WORST
+    assert ratio(lambda text: read(f'"{text}'), unit) < WORST
 
 
 @pytest.mark.req("F10")

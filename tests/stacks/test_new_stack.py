@@ -28,6 +28,7 @@ from damascus.system.checkouts import checkout_environment
 from damascus.system.ports import PortBlocks
 from damascus.system.seats import Seats
 from damascus.system.toolchains import compilers, variables
+from tests.browser import RememberedPictures
 from tests.gates.judging import Judging, verdicts
 
 RUNNER = f"""\
@@ -114,7 +115,7 @@ def story(judging: Judging) -> Candidate:
 @pytest.fixture
 def told(judging: Judging, story: Candidate) -> Iterator[dict[str, GateResult]]:
     scanner = Scanner()
-    every = gates(judging.runner, judging.mirror, scanner)
+    every = gates(judging.runner, judging.mirror, scanner, RememberedPictures())
     yield {gate.name: gate.check(story) for gate in (*every.before, *every.after, *every.beside)}
     scanner.close()
 

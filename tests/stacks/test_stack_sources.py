@@ -150,6 +150,26 @@ def test_an_assertion_of_node_is_one_however_it_is_reached(body: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("test.each([[1, 2]])('REQ-001: %i becomes %d', (a, b) => { expect(f(a)).toBe(b); })", "REQ-001: 1 becomes 2"),
+        ("for (const a of all) { test(`REQ-001: ${a} and ${f(a)}`, () => { assert.ok(f(a)); }); }", "REQ-001: 1 and 2"),
+        ("for (const a of all) { test('REQ-001: ' + a, () => { assert.ok(f(a)); }); }", "REQ-001: 1"),
+        ("for (const a of all) { describe(`of ${a}`, () => { test('REQ-001', () => { assert.ok(f(a)); }); }); }",
+         "of 1 > REQ-001"),
+    ],
+)  # fmt: skip
+def test_a_test_whose_name_is_filled_in_is_known_by_what_it_becomes(written: str, told: str) -> None:
+    (test,) = read(f"{written};\n", "test/a.test.js").tests.values()
+    assert test.is_reported_as(told) and not test.is_reported_as(f"x{told}") and not test.certain
+
+
+def test_a_name_that_is_written_out_stands_for_itself_alone() -> None:
+    (test,) = read("test('100 %d', () => { assert.ok(f()); });\n", "test/a.test.js").tests.values()
+    assert test.is_reported_as("100 %d") and not test.is_reported_as("100 things")
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "() => {}",

@@ -27,6 +27,9 @@ FLAKY = "INSERT INTO flaky_tests (project_id, repo_id, job, test, last_sha) VALU
 LOCK = "INSERT INTO repo_locks (item_id, repo_id, works) VALUES"
 COPIED = "project_id, project, repo_id, title, phase, state, spec, spec_hash, spec_path, branch"
 EVIDENCE = "INSERT INTO evidence (key, repo_id, tree, command, environment, gate_version, result) VALUES"
+SHOT = "INSERT INTO screenshots (item_id, page, viewport, sha256, mark, png, browser, accepted_at) VALUES"
+HASHED = "encode(sha256('x'::bytea), 'hex'), 'm'"
+ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256, content) VALUES"
 PASSED = """'{"exit_code": 0, "timed_out": false}'"""
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
@@ -63,6 +66,12 @@ CHECKS = {
     "evidence_is_a_pass": f"{EVIDENCE} (repeat('a', 64), {REPO}, 't', 'c', 'e', 'v',"
     """ '{"exit_code": 1, "timed_out": false}')""",
     "evidence_key_is_a_hash": f"{EVIDENCE} ('k', {REPO}, 't', 'c', 'e', 'v', {PASSED})",
+    "screenshots_are_bounded": f"{SHOT} ({ITEM}, '/', '1x1', encode(sha256(''::bytea), 'hex'), 'm', '', 'b', NULL)",
+    "screenshots_are_what_they_say": f"{SHOT} ({ITEM}, '/', '1x1', 'another', 'm', 'x', 'b', NULL)",
+    "screenshots_accepted_by_somebody": f"{SHOT} ({ITEM}, '/', '1x1', {HASHED}, 'x', 'b', now())",
+    "artifacts_are_named_below_the_run": f"{ARTIFACT} ({ITEM}, 'build/../../etc', 1, 1, 's', 'h', 'x')",
+    "artifacts_are_capped": f"{ARTIFACT} ({ITEM}, 'build/a', 1, 1, 's', 'h', decode(repeat('00', 2000001), 'hex'))",
+    "artifacts_version_from_one": f"{ARTIFACT} ({ITEM}, 'build/a', 0, 1, 's', 'h', 'x')",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
 }  # fmt: skip
@@ -76,6 +85,8 @@ KEYS = {
     "events_outbox_project_id_fkey": f"{EVENT} (0, {ITEM}, 'item.claimed')",
     "events_outbox_item_id_fkey": f"{EVENT} ({PROJECT}, 0, 'item.claimed')",
     "evidence_repo_id_fkey": f"{EVIDENCE} (repeat('a', 64), 0, 't', 'c', 'e', 'v', {PASSED})",
+    "screenshots_item_id_fkey": f"{SHOT} (0, '/', '1x1', {HASHED}, 'x', 'b', NULL)",
+    "artifacts_item_id_fkey": f"{ARTIFACT} (0, 'build/a', 1, 1, 's', 'h', 'x')",
     "event_numbers_event_id_fkey": "INSERT INTO event_numbers VALUES (99, 0)",
     "queues_repo_id_fkey": "INSERT INTO queues (repo_id, target) VALUES (0, 'main')",
     "queue_entries_item_id_fkey": f"{ENTRY} (0, {REPO}, 'main', 'a', 'b', 'green')",

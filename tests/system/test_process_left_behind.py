@@ -220,6 +220,10 @@ def test_a_killed_worker_takes_its_step_along(steps: Steps, worker: Callable[...
     eventually(lambda: procfs.start_time(identity.keeper) != identity.keeper_start, what="the keeper's end")
 
 
+def stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 @pytest.mark.req("D20")
 @pytest.mark.parametrize("command_too", [False, True])
 def test_leftovers_of_a_dead_worker_end_by_identity(
@@ -232,7 +236,10 @@ def test_leftovers_of_a_dead_worker_end_by_identity(
     pids = [steps.wait_for("pid"), steps.wait_for("child"), str(identity.pid)]
     keeper = procfs.process(identity.keeper)
     assert keeper
-    os.kill(keeper.ppid, signal.SIGSTOP)
+    knowing = (keeper.ppid, identity.keeper, popen.pid)
+    for pid in knowing:  # each would end what is left as soon as it saw another of them die
+        os.kill(pid, signal.SIGSTOP)
+    eventually(lambda: all(stopped(pid) for pid in knowing), what="the stop of all who know")
     shot = [identity.keeper, popen.pid, keeper.ppid, *([int(pids.pop())] if command_too else [])]
     for pid in shot:
         os.kill(pid, signal.SIGKILL)

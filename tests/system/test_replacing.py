@@ -1,5 +1,6 @@
 """A file that is replaced is whole at every moment, private from the first one, and a failure leaves what was there."""
 
+import errno
 import os
 import stat
 import threading
@@ -60,3 +61,13 @@ def test_a_failure_leaves_what_was_there_and_nothing_beside_it(tmp_path: Path) -
 def test_a_name_as_long_as_can_be_is_no_obstacle(tmp_path: Path) -> None:
     replace_file(tmp_path / ("n" * 255), "x")
     assert os.listdir(tmp_path) == ["n" * 255]
+
+
+def test_a_full_disk_names_the_file_that_was_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("damascus.system.replacing.os.fsync", full)
+    with pytest.raises(OSError, match="No space left") as told:
+        replace_file(tmp_path / "key", "x", sync=True)
+    assert (told.value.filename, os.listdir(tmp_path)) == (str(tmp_path / "key"), [])

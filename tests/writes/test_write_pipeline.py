@@ -140,7 +140,7 @@ def test_a_workspace_below_a_link_is_still_the_workspace(tmp_path: Path, scanner
         ("test-author", "tests/test_a.py", True),
         ("test-author", "src/a.py", False),
         ("code-implementer", "src/a.py", True),
-        ("code-implementer", "tests/test_a.py", True),
+        ("code-implementer", "tests/test_a.py", False),  # a critic has accepted the tests: they are closed
         ("code-implementer", "tests/test_accepted.py", False),
         ("test-author", "tests/test_accepted.py", True),
         ("doc-writer", "src/README.md", True),

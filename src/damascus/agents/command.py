@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.agents import AgentSetup
-from damascus.agents.handover import bring_back, hand_over, read_report
+from damascus.agents.handover import hand_over, read_report
 from damascus.agents.seating import fetched_by_setup, seats_of, to_read, to_write
 from damascus.domain.errors import UsageError
 from damascus.domain.failures import CANNOT_START
@@ -32,6 +32,7 @@ from damascus.system import process
 from damascus.system.exposure import too_much
 from damascus.system.masking import mask_file, masked
 from damascus.system.output import make_way, stderr_log
+from damascus.system.plain_file import read_plain
 from damascus.system.sandbox import Cage, Level, detect
 from damascus.system.seats import Seats
 from damascus.system.toolchains import around_program
@@ -104,16 +105,17 @@ class CommandAgent:
                 merge_stderr=False,
                 cage=self._cage(workspace, (home, step.path), watch, env["PATH"], seats=seats),
             )
-            bring_back(step.report, watch.report_file)
+            report = read_report(step.report, watch.report_file)
         for log in (watch.transcript, stderr_log(watch.transcript)):
             mask_file(log, watch.env.values())
         return AgentRun(
             exit_code=done.exit_code,
             timed_out=done.timed_out,
             stopped=done.stopped,
-            report=read_report(watch.report_file),
+            report=report,
             transcript=str(watch.transcript),
             tail=masked(done.tail, watch.env.values()),
+            complaint=_last_line(stderr_log(watch.transcript), watch.log_limit),
             seconds=done.seconds,
             confinement=self.confinement,
             broken=self._broken(done),
@@ -225,3 +227,9 @@ def absolute_path(environ: Mapping[str, str], start_folder: Path) -> str:
     """PATH with no entry that would mean a folder of the workspace."""
     entries = environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(str(start_folder.absolute() / entry) for entry in entries if entry)
+
+
+def _last_line(log: Path, limit: int) -> str:
+    """There a program that gives up mostly says why."""
+    lines = (read_plain(log, limit) or b"").decode("utf-8", errors="replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

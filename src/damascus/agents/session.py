@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
-from damascus.agents.handover import bring_back, read_report
+from damascus.agents.handover import read_report
 from damascus.agents.transcript import Transcript
 from damascus.domain.ports import AgentRun, Denial, Report, Usage, Watch
 from damascus.domain.signs import EndedBy, Sign
@@ -104,9 +104,8 @@ class Session(ABC):
 
     def _report(self, path: Path) -> Report | None:
         """Its own report, else what it said at last: claims, both."""
-        bring_back(path, self.watch.report_file)
-        if (found := read_report(self.watch.report_file)) is not None:
+        found = read_report(path, self.watch.report_file)
+        if (found is not None and not found.unreadable) or (words := self.last_words()) is None:
             return found
-        if (words := self.last_words()) is None:
-            return None
-        return Report(summary=masked(words[0], self.watch.env.values()), claims=words[1])
+        why = found.unreadable if found else ""
+        return Report(summary=masked(words[0], self.watch.env.values()), claims=words[1], unreadable=why)

@@ -1,14 +1,13 @@
 """damascus add: stories enter the queue, all of a command or none."""
 
 import os
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from damascus.cli.opened import opened
-from damascus.cli.say import columns, message_text, tell
+from damascus.cli.say import aside, tell
 from damascus.git.repository import Repository
 from damascus.people import adding
 from damascus.people.adding import Checked
@@ -53,4 +52,4 @@ def _checked(specs: list[str], rough: bool) -> Checked:
 
 def _tell(kind: str, texts: tuple[str, ...]) -> None:
     for text in texts:
-        print(message_text(kind, text, columns(sys.stderr) - 1), file=sys.stderr)
+        aside(kind, text)

@@ -11,6 +11,7 @@ from damascus.people import answering
 
 Words = Annotated[list[str], typer.Argument(metavar="N CHOICE|TEXT…", help="The question's number, then your answer.")]
 Every = Annotated[bool, typer.Option("--all", help="The same answer to every question that offers it.")]
+MOST_DIGITS = 1000
 
 
 def answer(words: Words, every: Every = False) -> None:
@@ -23,9 +24,10 @@ def answer(words: Words, every: Every = False) -> None:
               damascus answer 12 2 use the Edit tool, not the shell
               damascus answer 12 look_again
               damascus answer 12 send_back name it parse, not read
+              damascus answer 12 some_equivalent 2,3 the cache is only there for speed
               damascus answer --all 1
     """
-    if not every and (not words[0].isdecimal() or len(words) < 2):
+    if not every and (not words[0].isdecimal() or len(words[0]) > MOST_DIGITS or len(words) < 2):
         raise UsageError("which question, and what answer? Write it like: damascus answer 12 1 (see: damascus inbox)")
     app = open_app()
     project = open_project(app)

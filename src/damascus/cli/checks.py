@@ -15,8 +15,9 @@ def report(found: Sequence[Check], facts: Mapping[str, object], again: str, read
     if as_json:
         print_json({**facts, "healthy": not failed, "checks": [vars(check) for check in found]})
         return int(failed)
+    room = max([10, *(len(check.name) for check in found)])
     for check in found:
         word, colour = MARKS[check.state]
-        say(f"{styled(word, colour)}  {check.name:<10}  {wrapped(check.says, ' ' * 18).lstrip()}")
+        say(f"{styled(word, colour)}  {check.name:<{room}}  {wrapped(check.says, ' ' * (room + 8)).lstrip()}")
     next_step(f"cure what FAILs, then {again} again" if failed else ready)
     return int(failed)

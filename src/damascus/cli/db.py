@@ -130,7 +130,8 @@ def prune(
     context = open_app()
     done = pruning.prune(context, open_project(context), dry_run=dry_run)
     if as_json:
-        print_json({"dry_run": dry_run, "aged": [vars(each) for each in done.aged]})
+        aged = [vars(each) for each in done.aged]
+        print_json({"dry_run": dry_run, "project": done.project, "others": done.others, "aged": aged})
         return
     rows = [
         (each.repository, each.what, f"{each.days} days" if each.days else "for ever", str(each.count),

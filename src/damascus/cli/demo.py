@@ -1,11 +1,13 @@
 """damascus demo: five stories from spec files to main, with no key, no server and no network."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +18,14 @@ from damascus.agents.scripted import ScriptedAgent
 from damascus.app import App, Project
 from damascus.assembly import Choice, make_worker
 from damascus.cli.demo_stories import PERSONS_COMMIT, REPOSITORY, SCRIPT, SPECS
-from damascus.cli.say import say, styled
+from damascus.cli.say import say, say_wrapped
 from damascus.cli.tables import table
 from damascus.cli.working import work
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import Agent, AgentRun, Brief, Watch
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase
-from damascus.store import queueing
+from damascus.store import artifacts, queueing
 
 SLOTS = 2
 PERSON = ("-c", "user.name=Ada", "-c", "user.email=ada@example.invalid", "-c", "commit.gpgsign=false")
@@ -36,7 +38,8 @@ def demo(
 ) -> int:
     """Take five stories to main in a sample repository; a scripted agent plays the coding agent.
 
-    One fails its tests first, one meets a person's commit, one sits out an outage, one waits for another's files.
+    One goes through the full flow with critics, one fails its tests first, one meets a person's commit, one sits out an
+    outage, one waits for another's files.
 
     \b
     Example:  damascus demo --keep ./demo
@@ -147,11 +150,12 @@ def _tell(app: App, project: Project, folder: Path, how: tuple[float, bool]) -> 
     seconds, kept = how
     facts = app.database.all("demo_facts", project=project.row.id)
     say()
-    head = ("story", "title", "on main as", "pull", "tries", "tests red → green", "time")
+    head = ("story", "title", "on main as", "pull", "agents", "tests red → green", "time")
     say("\n".join(f"  {line}" for line in table(head, [_row(f) for f in facts])))
     done = [f for f in facts if f["phase"] == Phase.DONE and _is_on_main(project, f["merged_commit"])]
     say()
-    say(styled(_sentence(facts, len(done), seconds), "bold"))
+    say_wrapped(_sentence(facts, len(done), seconds), "bold")
+    say_wrapped(_full(app, facts))
     say("Not verified: confinement (the scripted agent runs unconfined).")
     say()
     say(_next(folder, kept))
@@ -183,9 +187,27 @@ def _sentence(facts: list[dict[str, Any]], done: int, seconds: float) -> str:
     tests = sum(len(_red_then_green(f)) for f in facts)
     conflicts, outages = sum(f["conflicts"] for f in facts), sum(f["outages"] for f in facts)
     return (
-        f"{done} of {len(facts)} on main in {seconds:.1f} s. {tries} tries, {tests} tests red before and green after, "
-        f"{conflicts} conflict with a person's commit resolved, {outages} outage sat out."
+        f"{done} of {len(facts)} on main in {seconds:.1f} s. {tries} agents sent, {tests} tests red before and green "
+        f"after, {conflicts} conflict with a person's commit resolved, {outages} outage sat out."
     )
+
+
+def _full(app: App, facts: list[dict[str, Any]]) -> str:
+    """The story with critics, in the words of its journal and its receipt."""
+    done = app.database.all("steps_of_build", item=facts[0]["id"])
+    count = Counter(row["step"] for row in done)
+    back, fixed = (
+        count["critique_tests"] - 1,
+        "a mutant lived until a test was added" if count["fix"] else "no mutant lived",
+    )
+    told = f"{facts[0]['story_id']} took the full flow: a critic sent its tests back {back} time, {fixed}."
+    receipt = artifacts.latest(app.database, facts[0]["id"], "build/build_receipt.json")
+    if receipt is None:
+        return told
+    found = json.loads(receipt.content)
+    states = ", ".join(f"{part} {found[part]['status']}" for part in ("tests", "code", "mutation"))
+    proved = ", ".join(f"{name} {status}" for name, status in found["requirements"]["fr_status"].items())
+    return f"{told}\nIts receipt: {states}; {proved}."
 
 
 def _next(folder: Path, kept: bool) -> str:
@@ -197,7 +219,7 @@ def _next(folder: Path, kept: bool) -> str:
     return (
         f"Next:  cd {folder / 'textkit'} && export DAMASCUS_HOME={folder / 'home'}\n"
         "       damascus show D-2          what happened, step by step\n"
-        "       damascus receipt D-2       the proof, as JSON\n"
+        "       damascus receipt D-2       what is proved of it\n"
         "       damascus db stop           when you have seen enough\n"
         "       docs/start.md              the same on your own repository, five minutes"
     )

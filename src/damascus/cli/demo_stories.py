@@ -2,6 +2,9 @@
 
 import sys
 
+from damascus.domain.roles import Role
+from damascus.domain.security_domains import SecurityDomain
+
 
 def _runner(modules: str) -> str:
     """The standard library's: whoever installed Damascus needs nothing else to see each test counted."""
@@ -45,20 +48,23 @@ PERSONS_COMMIT = {
 """What a person commits to main while D-3 is at work on the same line."""
 
 
-def _spec(story: str, title: str, module: str, requirements: dict[str, str], files: list[str]) -> str:
+def _spec(
+    story: str, title: str, module: str, requirements: dict[str, str], files: list[str], *, more: str = ""
+) -> str:
     listed = "\n".join(f"- {key}: {text}" for key, text in requirements.items())
     scope = "\n".join(f"  - {path}" for path in (*files, f"tests/{module}.py"))
     return (
-        f"---\nstory: {story}\ntitle: {title}\nscope:\n{scope}\n---\n\n## Requirements\n\n{listed}\n\n"
+        f"---\nstory: {story}\ntitle: {title}\n{more}scope:\n{scope}\n---\n\n## Requirements\n\n{listed}\n\n"
         f"## TDD Plan\n\nOne test per requirement in tests/{module}.py, red first.\n\n"
-        f"## Test Command\n\n```sh\n{_runner(f'-v tests.{module}')}\n```\n"
+        f"## Test Command\n\n```sh\n{_runner('discover -v' if more else f'-v tests.{module}')}\n```\n"
     )
 
 
 SPECS: dict[str, str] = {
     "D-1": _spec(
         "D-1", "slugify keeps digits", "test_slug",
-        {"REQ-001": "digits stay", "REQ-002": "punctuation goes"}, ["textkit/slug.py"],
+        {"REQ-001": "digits stay", "REQ-002": "punctuation goes", "REQ-003": "is_slug knows a slug from other text"},
+        ["textkit/slug.py", "tests/test_slug_more.py"], more="flow: full\n",
     ),
     "D-2": _spec(
         "D-2", "parse durations", "test_durations",
@@ -96,13 +102,24 @@ def _tests(module: str, name: str, cases: list[tuple[str, str, str]], keep: str 
 
 SLUG = (
     "import re\n\n\ndef slugify(text):\n"
-    '    words = re.findall(r"[a-z0-9]+", text.lower())\n    return "-".join(words)\n'
+    '    words = re.findall(r"[a-z0-9]+", text.lower())\n    return "-".join(words)\n\n\n'
+    "def is_slug(text):\n"
+    '    return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text) is not None\n'
 )
-SLUG_TESTS = _tests(
-    "slug", "slugify",
-    [("REQ_001_digits", '"Route 66"', '"route-66"'), ("REQ_002_punctuation", '"What? Now!"', '"what-now"')],
-    '    def test_words(self):\n        self.assertEqual(slugify("Hello World"), "hello-world")\n',
-)  # fmt: skip
+SLUG_KEPT = '    def test_words(self):\n        self.assertEqual(slugify("Hello World"), "hello-world")\n'
+SLUG_DIGITS = [("REQ_001_digits", '"Route 66"', '"route-66"')]
+SLUG_TESTS = _tests("slug", "slugify", SLUG_DIGITS, SLUG_KEPT)
+SLUG_MORE_TESTS = (
+    _tests("slug", "slugify", [*SLUG_DIGITS, ("REQ_002_punctuation", '"What? Now!"', '"what-now"')], SLUG_KEPT).replace(
+        "import slugify", "import is_slug, slugify"
+    )
+    + '\n    def test_REQ_003_slug(self):\n        self.assertTrue(is_slug("route-66"))\n'
+)
+SLUG_LAST_TESTS = (
+    "import unittest\n\nfrom textkit.slug import is_slug\n\n\nclass NoSlug(unittest.TestCase):\n"
+    '    def test_REQ_003_no_slug(self):\n        self.assertFalse(is_slug("Route 66"))\n'
+)
+"""What the fixer adds: with `is_slug` saying yes to everything, all tests before stay green."""
 DURATIONS_WRONG = (
     'import re\n\nUNITS = {"s": 1, "m": 60, "h": 60}\n\n\ndef parse(text):\n'
     '    return sum(int(n) * UNITS[unit] for n, unit in re.findall(r"(\\d+)([smh])", text))\n'
@@ -138,8 +155,31 @@ WORDS_TESTS = _tests(
     [("REQ_001_both", "90", '"1 minute 30 seconds"'), ("REQ_002_minute", "60", '"1 minute"')],
 )  # fmt: skip
 
+SAFE = dict.fromkeys(SecurityDomain, "pure functions of a text: not concerned")
+SLUG_CONCERNS = [{"what": "no test removes punctuation", "requirement": "REQ-002", "severity": "major"}]
+
+
+def _turn(role: Role, write: dict[str, str] | None = None, **report: object) -> dict[str, object]:
+    """What one role does in the story that goes through every step of the full flow."""
+    return {"only_role": role.value, "write": write or {}, "report": report}
+
+
 SCRIPT: dict[str, list[dict[str, object]]] = {
-    "D-1": [{"write": {"textkit/slug.py": SLUG, "tests/test_slug.py": SLUG_TESTS}}],
+    "D-1": [
+        _turn(Role.CONTEXT_LOADER, summary="slugify is in textkit/slug.py; nothing else calls it."),
+        _turn(Role.CLARIFIER, summary="Digits are 0 to 9: other scripts' digits are left to a later story."),
+        _turn(Role.TEST_AUTHOR, {"tests/test_slug.py": SLUG_TESTS}, changed=["one test"], weak=["no punctuation"]),
+        _turn(Role.TEST_AUTHOR, {"tests/test_slug.py": SLUG_MORE_TESTS}, changed=["a test for each requirement"]),
+        _turn(Role.TEST_CRITIC, status="UNVERIFIED", can_further_iteration_help=True, concerns=SLUG_CONCERNS),
+        _turn(Role.TEST_CRITIC, status="VERIFIED", summary="each requirement has a test that a wrong slugify fails"),
+        _turn(Role.CODE_IMPLEMENTER, {"textkit/slug.py": SLUG}, changed=["digits stay", "is_slug is new"]),
+        _turn(Role.CODE_CRITIC, status="VERIFIED", summary="both functions do what their requirements say"),
+        _turn(Role.MUTATOR, summary="Nobody asks is_slug about a text that is none."),
+        _turn(Role.FIXER, {"tests/test_slug_more.py": SLUG_LAST_TESTS}, changed=["a text that is no slug"]),
+        _turn(Role.SELF_REVIEWER, status="VERIFIED", summary="the change is small and does what was asked"),
+        _turn(Role.SECURITY_REVIEWER, status="VERIFIED", summary="texts in, texts out", domains=SAFE),
+        _turn(Role.REPORTER, summary="told"),
+    ],
     "D-2": [
         {"write": {"textkit/durations.py": DURATIONS_WRONG, "tests/test_durations.py": DURATIONS_TESTS}},
         {"write": {"textkit/durations.py": DURATIONS}},

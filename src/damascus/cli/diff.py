@@ -7,7 +7,7 @@ import typer
 
 from damascus.cli.opened import app_for
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import coloured, say, styled
+from damascus.cli.say import aside, coloured, say, styled
 from damascus.people import changes
 from damascus.telling.phrases import plain
 
@@ -33,7 +33,7 @@ def diff(
         print_json(changes.published(project, change))
         return
     if change.note:
-        print(f"note: {change.note}", file=sys.stderr)
+        aside("note", change.note)
     _show(changes.stat(project, change) if stat else changes.patch(project, change))
 
 

@@ -1,12 +1,11 @@
 """damascus events: the history, oldest first; with --follow as it happens, each event with its number in the stream."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from damascus.cli.opened import opened
-from damascus.cli.say import compact_json, next_step, say
+from damascus.cli.say import aside, compact_json, next_step, say
 from damascus.cli.tables import table
 from damascus.domain.errors import UsageError
 from damascus.people.history import history, published
@@ -39,7 +38,7 @@ def events(
     past = history(db, project, story)
     if follow:
         if gone := past.gone_by_age(after, limit):
-            print(f"note: up to number {gone} some events went by age ([retention] events_days)", file=sys.stderr)
+            aside("note", f"up to number {gone} some events went by age ([retention] events_days)")
         for row in past.follow(after, limit):
             print(compact_json(published(row)) if as_json else "  ".join((str(row["seq"]), *cells(row))), flush=True)
         return

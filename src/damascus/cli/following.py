@@ -5,6 +5,7 @@ from pathlib import Path
 
 from damascus.cli.say import columns, next_step, say, wrapped
 from damascus.domain.errors import DamascusError
+from damascus.domain.roles import AGENT_STEPS
 from damascus.people.story_logs import PROMPT, TRANSCRIPT, prompt_lines
 from damascus.store import views
 from damascus.store.db import Database
@@ -14,7 +15,6 @@ from damascus.system.hostid import host_name, host_of
 from damascus.telling.now import now
 from damascus.telling.phrases import one_line, whole_words, worker
 
-AGENT_STEPS = ("implement", "refine")
 TICK = 0.25
 SLOW = 4
 """Looks at the file for one at the database."""
@@ -29,7 +29,7 @@ def follow_agent(db: Database, project: ProjectRow, story: str, folder: Path) ->
     step = row.step if row.step in AGENT_STEPS else AGENT_STEPS[0]
     if row.worker_id and host_of(row.worker_id) != host_name():
         raise DamascusError(f"its agent works for {worker(row.worker_id)}: its transcript is there.")
-    run = folder / f"run-{row.run_no}"
+    run = agents_folder(folder / f"run-{row.run_no}", step)
     say(wrapped(f"{story} · {step}, run {row.run_no} · {run / TRANSCRIPT}"))
     reader = _Reader(run)
     while _agent_works(db, row):
@@ -40,6 +40,12 @@ def follow_agent(db: Database, project: ProjectRow, story: str, folder: Path) ->
     row = views.story_row(db, project, story)
     say(wrapped(f"The step {step} has ended. {story} is now in {row.phase}: {now(row)}"))
     next_step(f"damascus logs {story}, damascus why {story}")
+
+
+def agents_folder(run: Path, step: str) -> Path:
+    """Where the agent of that step writes: of a run with several, each has a folder of its own."""
+    own = sorted(run.glob(f"{step}-*/"), key=lambda each: each.stat().st_mtime)
+    return own[-1] if own else run
 
 
 def _at_work(db: Database, project: ProjectRow, story: str) -> StoryRow | None:

@@ -13,6 +13,7 @@ from damascus.people import questions
 from damascus.store.db import Row
 from damascus.telling import asked
 from damascus.telling.phrases import in_parts, listed, one_line
+from damascus.telling.story import tests_word
 
 
 def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
@@ -66,7 +67,7 @@ def _state(issue: Row) -> str:
     tries = (
         f" · {issue['phase']} after {issue['attempts']} of {issue['budget_cycles']} tries" if issue["attempts"] else ""
     )
-    return tries + (f", red: {listed(failing, 2)}" if failing else "")
+    return tries + (f", {tests_word(issue['last_verdict'])}: {listed(failing, 2)}" if failing else "")
 
 
 def _kept_at(project: Project, story: str) -> str:

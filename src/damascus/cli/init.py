@@ -8,7 +8,7 @@ import typer
 
 from damascus.cli.opened import open_app
 from damascus.cli.own_commits import commit_paths
-from damascus.cli.say import say, tell
+from damascus.cli.say import aside, say, tell
 from damascus.domain.errors import DamascusError
 from damascus.domain.scope import SETTINGS_FILE
 from damascus.git.repository import Repository
@@ -53,7 +53,7 @@ def init(
         app, Path.cwd(), way, joins=Path(joins) if joins is not None else None, commit=commit_paths if commit else None
     )
     if done.note:
-        print(f"note: {done.note}", file=sys.stderr)
+        aside("note", done.note)
     tell(done)
 
 

@@ -1,5 +1,6 @@
 """The command line: the global options, and the one error boundary. The verbs are in verbs.py."""
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,9 @@ from damascus.domain.errors import DamascusError, GitError, TransientError, Usag
 
 BUG = 3
 INTERRUPTED = 130
+LARGE = 19
+"""Digits of a number that no row may have."""
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 app = typer.Typer(
     name="damascus",
@@ -97,11 +101,11 @@ def _run(words: list[str]) -> int:
     except Exception as err:
         if debug:
             traceback.print_exc()
-        message, code = _explained(err)
+        message, code = _explained(err, words)
         return _print_error(message, code)
 
 
-def _explained(err: Exception) -> tuple[str, int]:
+def _explained(err: Exception, words: Sequence[str]) -> tuple[str, int]:
     """What a person can cause or cure, in its own words; everything else is a bug, saved to be reported."""
     if isinstance(err, DamascusError):
         return str(err), err.exit_code
@@ -109,11 +113,29 @@ def _explained(err: Exception) -> tuple[str, int]:
         return f"{err}. Try again.", 1
     if isinstance(err, GitError):
         return str(err), 1
+    if told := _of_words(err, words):
+        return told, 2
     if told := _of_database(err):
         return told, 1
+    if isinstance(err, OSError) and err.errno in NO_SPACE:
+        where = f" of {err.filename}" if err.filename else ""
+        return f"no space left on the disk{where}. Make room, then try again.", 1
     if isinstance(err, OSError) and err.filename:
         return f"{err.filename}: {err.strerror or err}.", 1
     return f"this is a bug in Damascus: {type(err).__name__}: {err}\nDetails: {_saved()}", BUG
+
+
+def _of_words(err: Exception, words: Sequence[str]) -> str | None:
+    """What was typed and no row can hold: bytes that are no text, a number beyond all numbers of ours. A path may have
+    such bytes, so only who needs them as text refuses them."""
+    if isinstance(err, UnicodeEncodeError):
+        wrong = (word for word in words if word.encode(errors="replace").decode() != word)
+        return next((f"{word!a} is not UTF-8. Write it in UTF-8." for word in wrong), None)
+    if getattr(err, "sqlstate", None) == "22003":
+        numbers = (word.rpartition("=")[2] for word in words)
+        large = (word for word in numbers if word.isdecimal() and len(word) >= LARGE)
+        return next((f"{word} is too large. Write a smaller number." for word in large), None)
+    return None
 
 
 def _of_database(err: Exception) -> str | None:
@@ -126,6 +148,8 @@ def _of_database(err: Exception) -> str | None:
         return None
     state: str | None = getattr(err, "sqlstate", None)
     reason = str(err).strip().split("\n")[0].rstrip(".")
+    if state is None and not os.environ.get("DAMASCUS_DATABASE_URL"):
+        return f"the database can't be reached: {reason}. Look at it: damascus db status"
     if state is None:
         return f"DAMASCUS_DATABASE_URL can't be used: {reason}. Write it like postgresql://user@host/name, or unset it."
     if state in ("42501", "25006") or state.startswith("53"):

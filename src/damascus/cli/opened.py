@@ -4,10 +4,10 @@ import getpass
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from damascus.app import App, Project
+from damascus.cli.say import aside
 from damascus.people.acts import Actor
 from damascus.people.places import repository_of
 from damascus.store.db import Database
@@ -21,7 +21,7 @@ def open_project(app: App) -> Project:
     """The project of the current folder. What its config has to say goes to stderr: stdout may be JSON."""
     project = app.project(Path.cwd())
     if project.settings.notice:
-        print(f"note: {project.settings.notice}", file=sys.stderr)
+        aside("note", project.settings.notice)
     return project
 
 

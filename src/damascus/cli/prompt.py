@@ -19,7 +19,8 @@ from damascus.engine.tools import nothing
 from damascus.store import rows, views
 from damascus.toolset import make_tools
 
-LIMITS = {"rules": 100, "task": 200, "CI addendum": 150}
+NO_MODEL_OF_OURS = ("command", "scripted")
+LIMITS = {"rules": 100, "task": 200, "report": 200, "CI addendum": 150}
 
 
 def prompt(
@@ -34,7 +35,7 @@ def prompt(
     """
     app, project = app_for(story)
     given = _given(app, project, story, role)
-    choice = model_for(given.role, project.config.models, given.traits)
+    choice = _model(project, given)
     parts = briefs.parts(given)
     if as_json:
         print_json(_published(given, choice, parts))
@@ -50,11 +51,19 @@ def _given(app: App, project: Project, story: str, role: str | None) -> Brief:
     return upcoming(make_tools(app, project, None, lambda: False, nothing), item, role)
 
 
+def _model(project: Project, given: Brief) -> ModelChoice:
+    """A command has its own, and we don't know it."""
+    kind = project.config.agent.kind_of(given.role)
+    if kind in NO_MODEL_OF_OURS:
+        return ModelChoice("", f"the {kind} agent knows its model itself")
+    return model_for(given.role, project.config.models, given.traits)
+
+
 def _published(given: Brief, choice: ModelChoice, parts: list[PromptPart]) -> dict[str, object]:
     return {
         "story_id": given.story_id,
         "role": given.role,
-        "model": choice.model,
+        "model": choice.model or None,
         "why": choice.why,
         "tokens": sum(part.tokens for part in parts),
         "parts": [{"name": part.name, "tokens": part.tokens, "limit": LIMITS.get(part.name)} for part in parts],
@@ -68,6 +77,6 @@ def _costs(given: Brief, choice: ModelChoice, parts: list[PromptPart]) -> list[s
     rows += [("hand-off in all", str(handed), str(BUDGET)), ("prompt", str(sum(part.tokens for part in parts)), "")]
     return [
         "",
-        f"{given.story_id} as {given.role}, on {choice.model}: {choice.why}",
+        f"{given.story_id} as {given.role}{f', on {choice.model}' if choice.model else ''}: {choice.why}",
         *("  " + line for line in table(("part", "tokens, about", "at most"), rows, shrink=(0,))),
     ]

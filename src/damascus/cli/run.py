@@ -1,6 +1,5 @@
 """damascus run: work the current folder's project."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from damascus.app import Project
 from damascus.assembly import Choice
 from damascus.cli.flags import AgentCommand, AgentKind, LogJson, Slots, UntilIdle
 from damascus.cli.opened import open_app, open_project
+from damascus.cli.say import aside
 from damascus.cli.working import work_queue
 from damascus.people.places import refuse_config_off_main
 
@@ -34,14 +34,18 @@ def run(
     app = open_app()
     project = open_project(app)
     refuse_config_off_main(project)
-    _say_found_suite(project)
+    _say_what_was_found(project)
     choice = Choice(slots, agent, agent_command, until_idle, require_sandbox, log_json)
     return work_queue(app, project, choice, f"{project.config.forge.kind} forge")
 
 
-def _say_found_suite(project: Project) -> None:
-    """A damascus.toml that does not name the suite: what is run without anyone having written it is said."""
+def _say_what_was_found(project: Project) -> None:
+    """What is run without anyone having written it in damascus.toml is said."""
     settings = project.settings
     if settings.suite_found:
         found = f"every candidate passes `{settings.suite}` too, found from {settings.main}'s files"
-        print(f"note: {found}; write it as command under [test] in damascus.toml, or none", file=sys.stderr)
+        aside("note", f"{found}; write it as command under [test] in damascus.toml, or none")
+    commands = ", ".join(f"{name} `{text}`" for name, text, found in settings.commands if found)
+    if commands:
+        told = f"every candidate passes {commands} too, found from {settings.main}'s files"
+        aside("note", f"{told}; write them under [gates.commands] in damascus.toml, or none")

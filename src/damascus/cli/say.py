@@ -9,6 +9,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
+from damascus.domain.visible import UNSEEN
 from damascus.telling.phrases import one_line, plain
 
 if TYPE_CHECKING:
@@ -31,14 +32,27 @@ def next_step(text: str) -> None:
     say(styled(line, "dim"))
 
 
+def say_wrapped(text: str, colour: str = "") -> None:
+    """Lines that are too wide are broken, others stay as they are; so do commands in a row, which are copied whole."""
+    for line in text.split("\n"):
+        fits = width_of(line) < columns() or " && " in line
+        told = line if fits else wrapped(line, " " * (len(line) - len(line.lstrip())))
+        say(styled(told, colour) if colour else told)
+
+
+def aside(kind: str, message: str) -> None:
+    """`note: …` and the like, on stderr: stdout may be JSON."""
+    print(message_text(kind, message, columns(sys.stderr) - 1), file=sys.stderr)
+
+
 def tell(done: "Done") -> None:
     """What a service did, and what to do next."""
-    say(done.said)
+    say_wrapped(plain(done.said))
     next_step(done.following)
 
 
 def as_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False))
+    print(_escaped(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False)))
 
 
 def _plain_value(value: Any) -> Any:
@@ -48,7 +62,12 @@ def _plain_value(value: Any) -> Any:
 
 
 def compact_json(value: Any) -> str:
-    return json.dumps(value, default=_plain_value, ensure_ascii=False)
+    return _escaped(json.dumps(value, default=_plain_value, ensure_ascii=False))
+
+
+def _escaped(text: str) -> str:
+    """What nobody sees is written out: a terminal shows JSON as well, and a script reads the same."""
+    return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def coloured(stream: TextIO | None = None) -> bool:

@@ -1,5 +1,6 @@
 """damascus show: one story, its numbers and what happened step by step."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +10,7 @@ from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, wrapped
 from damascus.cli.tables import table
 from damascus.people import claims
+from damascus.people.pictures import SavedPictures, save_pictures
 from damascus.people.showing import shown
 from damascus.store.db import Row
 from damascus.telling import costs
@@ -20,13 +22,21 @@ from damascus.telling.steps import came_to, took
 def show(
     story: Annotated[str, typer.Argument(metavar="STORY", help="The story's id.")],
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    pictures: Annotated[
+        Path | None,
+        typer.Option("--pictures", metavar="FOLDER", help="Save its pictures of pages there instead."),
+    ] = None,
 ) -> None:
     """One story: its row, its questions, and what happened step by step.
 
     \b
     Example:  damascus show S-21
+              damascus show S-21 --pictures /tmp/pages
     """
     app, project = app_for(story)
+    if pictures is not None:
+        _save(save_pictures(app.database, project, story, pictures), as_json)
+        return
     found = shown(app, project, story)
     row = found.row
     if as_json:
@@ -45,6 +55,14 @@ def show(
         say(wrapped(line, "  "))
     _say_steps(found.steps)
     next_step(f"damascus why {row.story_id}, damascus logs {row.story_id}, damascus receipt {row.story_id}")
+
+
+def _save(saved: SavedPictures, as_json: bool) -> None:
+    if as_json:
+        print_json({"pages": saved.pages})
+        return
+    say(saved.said)
+    next_step(saved.following)
 
 
 def _say_fact(name: str, value: str) -> None:

@@ -37,7 +37,7 @@ VERBS: Mapping[str, Verb] = {
     "logs": Verb("logs", "Transcripts and test logs of a story.", "logs"),
     "prompt": Verb("prompt", "What a story's next agent step would be told.", "prompt"),
     "events": Verb("events", "What happened, oldest first.", "events"),
-    "receipt": Verb("receipt", "The evidence of a story, as JSON.", "receipt"),
+    "receipt": Verb("receipt", "What is proved of a story; export, verify."),
     "stats": Verb("stats", "Lead time, tries, verdicts, files, cost.", "stats"),
     "inbox": Verb("inbox", "The questions that only you can answer.", "inbox"),
     "answer": Verb("answer", "Answer one of them.", "answer"),

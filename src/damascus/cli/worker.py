@@ -1,6 +1,5 @@
 """damascus worker: one more worker, on any host with the same database and forge, without the repository's folder."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from damascus.app import COPY, Project
 from damascus.assembly import Choice
 from damascus.cli.flags import AgentCommand, AgentKind, LogJson, Slots, UntilIdle
 from damascus.cli.opened import open_app
+from damascus.cli.say import aside
 from damascus.cli.working import work_queue
 from damascus.far_projects import far_project
 from damascus.people.places import refuse_config_off_main
@@ -45,8 +45,8 @@ def worker(
 def _say_what_is_not_copied(project: Project) -> None:
     lacking = [name for name in project.config.workspace.copy_files if not (project.folder / COPY / name).exists()]
     if lacking:
-        print(
-            f"note: [workspace] copy names {', '.join(lacking)}, and this host has no folder of yours to copy from. "
+        aside(
+            "note",
+            f"[workspace] copy names {', '.join(lacking)}, and this host has no folder of yours to copy from. "
             f"Put such files into {project.folder / COPY}, or checkouts go without them.",
-            file=sys.stderr,
         )

@@ -4,11 +4,12 @@ YAML is read by the rules of its version 1.2, which OpenAPI asks for: `no` is a 
 parsers could read in two ways would be judged by one and served by the other.
 """
 
-import json
 import re
 from typing import Any
 
 import yaml
+
+from damascus.domain.strict_json import Unreadable, read_json
 
 LARGEST = 4_000_000
 MOST_VALUES = 400_000
@@ -24,10 +25,6 @@ PLAIN = {
 }  # fmt: skip
 
 
-class Unreadable(ValueError):
-    """Why a contract can't be read, as the end of a sentence that begins with its path."""
-
-
 def read_document(path: str, data: bytes) -> Any:
     if len(data) > LARGEST:
         raise Unreadable(f"is larger than {LARGEST:,} bytes")
@@ -35,26 +32,7 @@ def read_document(path: str, data: bytes) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise Unreadable("is not UTF-8") from None
-    return _json(text) if path.lower().endswith(".json") else _yaml(text)
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
-    except Unreadable:
-        raise
-    except RecursionError:
-        raise Unreadable("is nested too deeply") from None
-    except ValueError as err:
-        raise Unreadable(f"is not valid JSON: {err}") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise Unreadable(f"has the key {next(name for name in names if names.count(name) > 1)!r} twice")
-    return found
+    return read_json(text, _no_number) if path.lower().endswith(".json") else _yaml(text)
 
 
 def _no_number(word: str) -> Any:

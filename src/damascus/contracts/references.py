@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from damascus.contracts.documents import Unreadable
+from damascus.domain.strict_json import Unreadable
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}:")
 FILES = "x-damascus-files"

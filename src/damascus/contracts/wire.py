@@ -7,10 +7,11 @@ from typing import Any
 
 from damascus.contracts.breaking import compared, operations
 from damascus.contracts.compared_schemas import ComparedSchemas, Direction
-from damascus.contracts.documents import Unreadable, read_document
+from damascus.contracts.documents import read_document
 from damascus.contracts.openapi import problems
 from damascus.contracts.references import bundled, files_named
 from damascus.contracts.schemas import Schemas
+from damascus.domain.strict_json import Unreadable
 
 Packed = Mapping[str, str]
 

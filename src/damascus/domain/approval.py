@@ -8,7 +8,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@.*$", re.MULTILINE)
 INDEX = re.compile(rb"^index [0-9a-f]+\.\.[0-9a-f]+", re.MULTILINE)
@@ -21,6 +21,10 @@ class AskedApproval(BaseModel):
 
     change: str
     commit: str
+    unproved: list[str] = Field(default_factory=list)
+    """What no evidence shows, where that is why a person is asked."""
+    of: str = ""
+    """The change itself, where the mark is of what somebody holds against it."""
 
 
 class Approval(BaseModel):
@@ -31,6 +35,9 @@ class Approval(BaseModel):
     by: str
     where: str
     at: str = ""
+    words: str = ""
+    unproved: list[str] = Field(default_factory=list)
+    """What the person's word stands for: it is never called verified by that."""
 
 
 @dataclass(frozen=True)

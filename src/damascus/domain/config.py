@@ -5,12 +5,18 @@ Order: flag, environment, the base commit's file, default. Gates never come from
 
 import tomllib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from damascus.domain.config_values import ByRole, FolderOnMain
 from damascus.domain.errors import UsageError
 from damascus.domain.scope import SETTINGS_FILE
+
+SkippableStep = Literal[
+    "load_context", "clarify", "author_tests", "critique_tests", "critique_code", "mutate", "fix", "docs", "self_review"
+]
+"""All of the flow but what makes a commit of it: branch, implement, commit."""
 
 
 class Section(BaseModel):
@@ -82,7 +88,8 @@ class Gates(Section):
 
     commands: dict[str, str] = Field(
         default_factory=dict,
-        description="More commands that must exit 0 on the candidate: lint, types, build …",
+        description="Commands that must exit 0 on the candidate: lint, types, build …; those that are not named are "
+        "found from main's files, `none`: there is none, and every receipt says so",
     )
     canary: bool = Field(True, description="Put a failing test of ours among the story's: it must be seen to fail")
     mutation: str = Field(
@@ -136,6 +143,50 @@ class ContractsConfig(Section):
         return [*self.openapi, *self.schemas, *self.zod]
 
 
+class VisualConfig(Section):
+    """[visual]"""
+
+    pages: list[str] = Field(
+        default_factory=list,
+        max_length=100,
+        description="Pages whose pictures are compared with the accepted ones: a path of `serve` (`/cart?empty=1`), "
+        "without it a file of the repository",
+    )
+    serve: str = Field(
+        "",
+        description="Command that serves the pages on DAMASCUS_PORT of the loopback; default: the files are served as "
+        "they are",
+    )
+    paths: list[str] = Field(
+        default_factory=list,
+        description="Globs of what a story must touch for its pages to be looked at; default: anything but tests and "
+        "documentation",
+    )
+    viewport: str = Field(
+        "1280x800", pattern=r"^[1-9]\d{1,3}x[1-9]\d{1,3}$", description="Size of the browser's window"
+    )
+    threshold: float = Field(
+        0.0, ge=0, lt=1, description="Share of a picture's pixels that may differ: 0.001 is one in a thousand"
+    )
+    tolerance: int = Field(
+        0, ge=0, le=254, description="How far a pixel's red, green or blue may be off before the pixel differs"
+    )
+    masks: list[str] = Field(
+        default_factory=list,
+        description="What is not compared: rectangles (`x,y,width,height`) or CSS selectors (`.clock`)",
+    )
+    seconds: float = Field(300.0, gt=0, description="Limit of `serve` and of all pictures together")
+    browser: str = Field("", description="The Chromium to use; default: found on the PATH")
+    required: bool = Field(
+        False, description="Pass nothing where no picture can be taken, instead of listing it as not verified"
+    )
+
+    @property
+    def size(self) -> tuple[int, int]:
+        width, _, height = self.viewport.partition("x")
+        return int(width), int(height)
+
+
 class CiConfig(Section):
     """[ci]"""
 
@@ -173,6 +224,28 @@ class ReviewConfig(Section):
         "none",
         pattern="^(none|person)$",
         description="person: nothing lands before a person has approved it; none: what is judged green lands",
+    )
+    critic: bool = Field(
+        False,
+        description="In profile direct, too, a code-critic and a security-reviewer read each pull request before it "
+        "lands; else they are listed as not verified",
+    )
+
+
+class FlowConfig(Section):
+    """[flow]"""
+
+    profile: str = Field(
+        "direct",
+        pattern="^(direct|full)$",
+        description="direct: one agent step, then every gate; full: the twelve steps of docs/flow.md; a spec's `flow:` "
+        "wins",
+    )
+    skip: list[SkippableStep] = Field(
+        default_factory=list, description="Steps of `full` that are left out, by name; each is listed as not verified"
+    )
+    inputs: FolderOnMain = Field(
+        "swarm/runs", description="Folder on main with `<story>/signal/` and `<story>/plan/`, where there are any"
     )
 
 
@@ -232,6 +305,10 @@ class AgentConfig(Section):
 
     kind: str = Field("", description="claude (the default), codex, opencode, command or scripted; `run --agent` wins")
     command: str = Field("", description="The command agent, split like shell words, no shell")
+    roles: ByRole = Field(
+        default_factory=dict,
+        description='Another agent for single roles: `test-critic = "codex"`, so that it is no kin of the author',
+    )
     timeout_seconds: float = Field(1200.0, gt=0, description="Time limit of one agent step")
     readable: list[str] = Field(default_factory=list, description="More paths that an agent may read in the sandbox")
     refiner: bool = Field(False, description="Ask the agent, in the role spec-refiner, for what a rough story lacks")
@@ -249,13 +326,17 @@ class AgentConfig(Section):
         50, ge=50, description="Most turns of one agent step; with fewer than 50, most work ends unfinished"
     )
 
+    def kind_of(self, role: str) -> str:
+        """Which agent plays it, where `run` is told nothing else."""
+        return self.roles.get(role) or self.kind or ("command" if self.command else "claude")
+
 
 class Models(Section):
     """[models]"""
 
     fast: str = Field("minimax-m3", description="Model of the roles that implement and fix")
     strong: str = Field("minimax-m3", description="Model of the roles that plan, criticise and review")
-    roles: dict[str, str] = Field(default_factory=dict, description="Model of single roles, whatever the table says")
+    roles: ByRole = Field(default_factory=dict, description="Model of single roles, whatever the table says")
     prices: dict[str, list[float]] = Field(
         default_factory=dict,
         description="Per model, US dollars for a million tokens: [input, output, cached input]",
@@ -273,6 +354,14 @@ class Budget(Section):
     )
     story_usd: float = Field(0.0, ge=0, description="Most dollars of one story; 0: no limit")
     project_usd: float = Field(0.0, ge=0, description="Most dollars of the whole project; 0: no limit")
+    run_tokens: int = Field(
+        15_000_000, ge=0, description="A run that has used so many tokens ends its loops (docs/flow.md); 0: no limit"
+    )
+    run_usd: float = Field(0.0, ge=0, description="A run that has cost so many dollars ends its loops; 0: no limit")
+    run_turns: int = Field(1000, ge=0, description="A run whose agents took so many turns ends its loops; 0: no limit")
+    run_seconds: float = Field(
+        14_400.0, ge=0, description="A run whose agents worked so long ends its loops; 0: no limit"
+    )
 
 
 class Time(Section):
@@ -354,8 +443,10 @@ class Config(Section):
     workspace: WorkspaceConfig = WorkspaceConfig()  # type: ignore[call-arg]
     gates: Gates = Gates()  # type: ignore[call-arg]
     contracts: ContractsConfig = ContractsConfig()  # type: ignore[call-arg]
+    visual: VisualConfig = VisualConfig()  # type: ignore[call-arg]
     ci: CiConfig = CiConfig()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
+    flow: FlowConfig = FlowConfig()  # type: ignore[call-arg]
     commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
@@ -371,8 +462,8 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "contracts", "ci", "test", "review", "commit"}
-TABLES = {("models", "roles"), ("models", "prices")}
+NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "flow", "commit"}
+TABLES = {("agent", "roles"), ("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 
 
@@ -419,4 +510,5 @@ def _validated(data: dict[str, Any], name: str) -> Config:
             raise UsageError(
                 f"{name} has the unknown key {where!r}. Remove it or correct its name (docs/config.md)."
             ) from None
-        raise UsageError(f"{name}: {where}: {first['msg'].lower()}. Correct it (docs/config.md).") from None
+        why = first["ctx"]["error"] if first["type"] == "value_error" else first["msg"].lower()
+        raise UsageError(f"{name}: {where}: {why}. Correct it (docs/config.md).") from None

@@ -13,6 +13,14 @@ class UsageError(DamascusError):
     exit_code = 2
 
 
+class SetupFailed(DamascusError):
+    """The project's own set-up command failed; `log` is a file with what it said."""
+
+    def __init__(self, message: str, log: str) -> None:
+        super().__init__(message)
+        self.log = log
+
+
 class Fenced(Exception):
     """This worker's lease was taken over: it drops the item silently. Not a failure of the story."""
 

@@ -58,7 +58,7 @@ class EventKind(Described):
     )
     BUILD_COMMITTED = "build.committed", "the candidate is a commit", "commit", "files"
     BUILD_PUSHED = "build.pushed", "the forge has the story's branch", "commit", "branch"
-    BUILD_PR_OPENED = "build.pr_opened", "the forge has the pull request", "number", "url", "found"
+    BUILD_PR_OPENED = "build.pr_opened", "the forge has the pull request", "number", "url", "found", "untold"
     CI_FINISHED = "ci.finished", "every CI job of the pushed commit ended", "run", "jobs", "commit", "again"
     CI_AGAIN = (
         "ci.again",
@@ -147,6 +147,7 @@ class EventKind(Described):
         "where",
         "words",
         "review",
+        "unproved",
     )
     STORY_SENT_BACK = (
         "story.sent_back",
@@ -157,11 +158,14 @@ class EventKind(Described):
         "where",
         "words",
         "review",
+        "unproved",
     )
     STORY_RESUMED = (
         "story.resumed",
         "a person let the same run go on with an answer: no agent is sent",
         "milestone",
+        "pictures",
+        "by",
     )
     STORY_HANDED_OVER = "story.handed_over", "a person takes the story over from the agents", "to", "issue"
     BUDGET_RAISED = "budget.raised", "a person raised a budget of tokens or dollars", "whose", "unit", "amount"

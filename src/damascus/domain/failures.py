@@ -97,12 +97,18 @@ class FailureKind(Described):
     SECRET_FOUND = Verdict.SECRET_FOUND, "gate secrets, before anything is pushed", FailureClass.RECOVERABLE, REWORK
     TESTS_WEAKENED = Verdict.TESTS_WEAKENED, "gates weakened_tests and old_tests", FailureClass.RECOVERABLE, REWORK
     REQUIREMENT_UNTESTED = Verdict.REQUIREMENT_UNTESTED, "gate requirements", FailureClass.RECOVERABLE, REWORK
-    COMMAND_FAILED = Verdict.COMMAND_FAILED, "a command of [gates.commands]", FailureClass.RECOVERABLE, REWORK
+    COMMAND_FAILED = Verdict.COMMAND_FAILED, "a gate command (lint, types, build …)", FailureClass.RECOVERABLE, REWORK
     CONTRACT_BROKEN = (
         Verdict.CONTRACT_BROKEN,
         "gate contracts, against the base commit",
         FailureClass.RECOVERABLE,
         REWORK,
+    )
+    PAGE_NOT_ACCEPTED = (
+        Verdict.PAGE_NOT_ACCEPTED,
+        "gate visual: a browser's picture against the accepted one",
+        FailureClass.RECOVERABLE,
+        "blocked, with the pictures; where none could be taken an attempt is spent",
     )
     ACCEPTANCE_FAILED = Verdict.ACCEPTANCE_FAILED, "the held-out acceptance tests", FailureClass.RECOVERABLE, REWORK
     RUNNER_COMPROMISED = (
@@ -120,6 +126,12 @@ class FailureKind(Described):
     MUTANT_SURVIVED = (
         Verdict.MUTANT_SURVIVED,
         "mutants of the changed lines that no test notices",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    REVIEW_REJECTED = (
+        Verdict.REVIEW_REJECTED,
+        "the code-critic or the security-reviewer of the pull request",
         FailureClass.RECOVERABLE,
         REWORK,
     )

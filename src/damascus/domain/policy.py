@@ -21,7 +21,7 @@ from damascus.domain.outcome import (
     Transient,
     Wait,
 )
-from damascus.domain.recovery import EQUIVALENT
+from damascus.domain.recovery import EQUIVALENT, SOME_EQUIVALENT
 from damascus.domain.survivors import question_start
 from damascus.domain.verdict import Phase, Verdict
 from damascus.domain.waits import IN_QUEUE, ItemState, WaitKind
@@ -186,11 +186,13 @@ def _rejected(item: Item, outcome: Rejected) -> Transition:
 
 
 def _what_now(text: str, feedback: VerdictFeedback) -> Question:
-    """Of mutants that live, a person may say that nobody could notice them."""
+    """Of mutants that live, a person may say that nobody could notice them, or some of them."""
     if not feedback.survivors:
         return Question(text)
-    shown = "\n".join(one.diff[:SHOWN_OF_DIFF] for one in feedback.survivors)
-    return Question(f"{question_start(feedback.survivors)}{text}\n{shown}", (*RETRY_OPTIONS, EQUIVALENT))
+    numbered = enumerate(feedback.survivors, start=1)
+    shown = "\n".join(f"{number}. {one.told}\n{one.diff[:SHOWN_OF_DIFF]}" for number, one in numbered)
+    some = (SOME_EQUIVALENT,) if len(feedback.survivors) > 1 else ()
+    return Question(f"{question_start(feedback.survivors)}{text}\n{shown}", (*RETRY_OPTIONS, EQUIVALENT, *some))
 
 
 def _rework(item: Item, event: Event, charged: dict[str, object]) -> Transition:

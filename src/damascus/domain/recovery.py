@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from damascus.domain.described import Described
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.money import Unit
+from damascus.domain.visible import visible
 
 FIX = "fix the permission"
 RESPAWN = "respawn with other instructions"
@@ -26,11 +27,14 @@ USE_SPEC = "use it"
 """The refined spec becomes the story's, exactly as the question shows it."""
 ACCEPT_TESTS = "accept the changed tests"
 KEEP_TESTS = "send it back: the old tests hold"
+ACCEPT_PICTURES = "accept the pictures"
 EDIT_SPEC = "edit the spec and add it again"
 EQUIVALENT = "the mutants change nothing that a test could notice: say why"
+SOME_EQUIVALENT = "some of the mutants change nothing that a test could notice: their numbers, then why"
 APPROVE = "approve it as it is"
+ACCEPT = "accept it: your word stands for what is not proved"
 SEND_BACK = "send it back with your words"
-GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT)
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
@@ -38,8 +42,9 @@ RAISES: dict[str, tuple[str, Unit]] = {
     for whose in ("story", "project")
     for unit in UNITS
 }
-NEED_WORDS = {RESPAWN, SEND_BACK, EQUIVALENT, *RAISES}
+NEED_WORDS = {RESPAWN, SEND_BACK, EQUIVALENT, SOME_EQUIVALENT, *RAISES}
 """Options that are nothing without words of the person's own."""
+SOME_EXAMPLE = "some_equivalent 2,3 the cache is only there for speed"
 WORDS_GO_ON = "your words, if you add any, are told to the next agent"
 
 
@@ -69,13 +74,19 @@ class OptionId(Described):
     USE_SPEC = "use_spec", "the spec that is shown becomes the story's, word for word"
     ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
     KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
+    ACCEPT_PICTURES = "accept_pictures", "pages look right like this, by your name; the run goes on where it is"
     ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
+    SOME_EQUIVALENT = (
+        "some_equivalent",
+        "needs their numbers and your reason: it is on the receipt; the others go back to an agent, with a new budget",
+    )
     FIX_PERMISSION = "fix_permission", "say it when you have allowed the tool: a new run"
     RESPAWN = "respawn", "a new run whose agent is told your words"
     HAND_OVER = "hand_over", "it stays blocked and is yours (or whose name you add): no agent touches it"
     RAISE_BUDGET = "raise_budget", "a new limit; who waited for it goes on"
     MEANT_SO = "meant_so", "only the question is closed"
     APPROVE = "approve", "it lands in its turn; if main moves, your word holds for the same change"
+    ACCEPT = "accept_unproved", "it lands by your word, which is on the receipt; nothing is called verified by that"
     SEND_BACK = "send_back", "needs your words: the agent is told them and works on, with a new budget"
     REVERT = "revert", "a story that reverts the commit is queued there"
     FIX = "fix", "a story that repairs it is queued there"
@@ -108,13 +119,16 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.USE_SPEC, re.escape(USE_SPEC)),
     (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
     (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
+    (OptionId.ACCEPT_PICTURES, re.escape(ACCEPT_PICTURES)),
     (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
+    (OptionId.SOME_EQUIVALENT, re.escape(SOME_EQUIVALENT)),
     (OptionId.FIX_PERMISSION, re.escape(FIX)),
     (OptionId.RESPAWN, re.escape(RESPAWN)),
     (OptionId.HAND_OVER, re.escape(HAND_OVER)),
     (OptionId.RAISE_BUDGET, "|".join(map(re.escape, RAISES))),
     (OptionId.MEANT_SO, r"it was meant so"),
     (OptionId.APPROVE, re.escape(APPROVE)),
+    (OptionId.ACCEPT, re.escape(ACCEPT)),
     (OptionId.SEND_BACK, re.escape(SEND_BACK)),
 )
 """Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""
@@ -152,18 +166,25 @@ def raises(whose: str, unit: Unit) -> str:
     return next(option for option, meant in RAISES.items() if meant == (whose, unit))
 
 
+def position_of(word: str) -> int:
+    """The number that it is; 0 for what is no number of an option."""
+    return int(word) if word.isdecimal() and len(word) < 10 else 0
+
+
 def chosen(options: list[str], said: str, question: int, *, story: bool = True) -> Chosen:
     """`2` or `2 use the Edit tool`, `look_again`, `send_back` and its words, or own words."""
-    said = said.strip()
+    said = visible(said)
+    if not said:
+        raise UsageError(f"that answer says nothing. See what question {question} offers: damascus inbox")
     known = [option_of(text, story=story) for text in options]
     number, _, words = said.partition(" ")
-    if number.isdecimal() and 1 <= int(number) <= len(known):
-        return Chosen(known[int(number) - 1].text, words.strip(), known[int(number) - 1].id)
+    if 1 <= (position := position_of(number)) <= len(known):
+        return Chosen(known[position - 1].text, visible(words), known[position - 1].id)
     if said.isdecimal() and known:
         raise DamascusError(f"question {question} has the options 1 to {len(known)}; {said} is none of them.")
     with_words = [option for option in known if option.text in NEED_WORDS and "_" in option.id]  # no word of people's
     named = [option for option in known if option.id == said or (option.id == number and option in with_words)]
-    return Chosen(named[0].text, words.strip(), named[0].id) if said and len(named) == 1 else Chosen("", said)
+    return Chosen(named[0].text, visible(words), named[0].id) if len(named) == 1 else Chosen("", said)
 
 
 def needed(choice: Chosen, question: int) -> str:
@@ -174,6 +195,7 @@ def needed(choice: Chosen, question: int) -> str:
         RESPAWN: "2 use the Edit tool, not the shell",
         SEND_BACK: "send_back name it parse, not read",
         EQUIVALENT: "all_equivalent the cache is only there for speed",
+        SOME_EQUIVALENT: SOME_EXAMPLE,
     }
     example = examples.get(choice.option, "1 40M")
     raise UsageError(f"that answer needs your words too. Write it like: damascus answer {question} {example}")

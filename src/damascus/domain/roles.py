@@ -5,11 +5,13 @@ refused before it is written, and looked for again in git's diff after the step.
 """
 
 from dataclasses import dataclass
-from typing import Self, assert_never
+from typing import TYPE_CHECKING, Self, assert_never
 
-from damascus.domain.config import Models
 from damascus.domain.described import Described
 from damascus.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    from damascus.domain.config import Models
 
 
 class Writable(Described):
@@ -17,9 +19,10 @@ class Writable(Described):
 
     NOTHING = "nothing", "no file; what it finds goes into its report"
     ARTIFACTS = "artifacts", "files in the run's artifacts folder, none of the repository"
-    TESTS = "tests", "tests, by the stack's own folders and names and `[test] patterns`"
+    TESTS = "tests", "tests, by the stack's own folders and names and `[test] patterns`; also `features/` and `fuzz/`"
     CODE = "code", "everything in the scope but tests"
     DOCS = "docs", "documentation that is no test"
+    CODE_FIRST = "code first", "everything in the scope; no test any more once a critic has accepted the story's tests"
     SCOPE = "scope", "everything in the scope except tests that a critic has accepted"
 
 
@@ -65,13 +68,13 @@ class Role(Described):
     CODE_IMPLEMENTER = (
         "code-implementer",
         "writes the code, and the tests as long as no critic has accepted any",
-        Writable.SCOPE,
+        Writable.CODE_FIRST,
         Tier.FAST,
     )
     CODE_CRITIC = "code-critic", "judges the code against the requirements", Writable.NOTHING, Tier.STRONG
     MUTATOR = (
         "mutator",
-        "changes code in a throw-away copy and reports what no test noticed",
+        "says what the mutants that live mean, and which test is missing",
         Writable.ARTIFACTS,
         Tier.FAST,
     )
@@ -93,6 +96,13 @@ class Role(Described):
     REPORTER = "reporter", "tells in prose what was built", Writable.ARTIFACTS, Tier.FAST
 
 
+AGENT_STEPS = (
+    "implement", "refine", "load_context", "clarify", "author_tests", "critique_tests", "critique_code",
+    "explain_mutants", "fix", "docs", "self_review", "review_code", "review_security", "report",
+)  # fmt: skip
+"""The steps in which an agent works, for whoever only reads a story's row."""
+
+
 def role_of(name: str) -> Role:
     try:
         return Role(name)
@@ -105,10 +115,10 @@ def writes_files(role: str) -> bool:
     return role_of(role).writes not in (Writable.NOTHING, Writable.ARTIFACTS)
 
 
-def may_write(role: str, *, is_test: bool, is_doc: bool, accepted: bool) -> str:
+def may_write(role: str, *, is_test: bool, is_doc: bool, accepted: bool, closed: bool = False) -> str:
     """Why this role may not write such a path, as one sentence of repair advice; "" if it may.
 
-    `accepted`: a test that a critic has accepted. Only its author may still change it.
+    `accepted`: a test that a critic has accepted. Only its author may still change it. `closed`: some tests are.
     """
     if role not in set(Role):
         return f"The role {role!r} is unknown, so it may write nothing; leave the file as it is."
@@ -123,7 +133,9 @@ def may_write(role: str, *, is_test: bool, is_doc: bool, accepted: bool) -> str:
             return "" if is_doc and not is_test else f"A {role} writes only documentation: leave code and tests alone."
         case Writable.CODE:
             return f"A {role} writes no tests: change the code until they pass." if is_test else ""
-        case Writable.SCOPE:
+        case Writable.CODE_FIRST if closed and is_test and not accepted:
+            return f"The tests are accepted: a {role} adds none, and says in its report what is missing."
+        case Writable.SCOPE | Writable.CODE_FIRST:
             return f"This test was accepted: a {role} must leave it as it is and change the code." if accepted else ""
         case other:
             assert_never(other)
@@ -151,7 +163,7 @@ class ModelChoice:
     why: str
 
 
-def model_for(role: str, models: Models, traits: Traits) -> ModelChoice:
+def model_for(role: str, models: "Models", traits: Traits) -> ModelChoice:
     """A person's word for the role first; then upward by the story's traits; then the table. Never downward."""
     known = role_of(role)
     if role in models.roles:

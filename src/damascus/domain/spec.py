@@ -12,14 +12,17 @@ from damascus.domain.front_matter import repeated, split
 from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
 from damascus.domain.verdict import Kind
+from damascus.domain.visible import visible
 
 KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove", "may_change", "acceptance"} | {
     "may_break",
     "complexity",
     "domain",
+    "flow",
 }
 LISTS = ("depends_on", "may_remove", "may_change", "may_break")
 COMPLEXITIES = ("low", "normal", "high")
+PROFILES = ("direct", "full")
 REQUIREMENT = re.compile(
     r"^[ \t]{0,40}[-*][ \t]{1,20}(REQ-\d{1,9})[ \t]{0,20}(?:\(([A-Z]{1,20})\))?[ \t]{0,20}:([^\n]*)$", re.MULTILINE
 )
@@ -61,6 +64,8 @@ class Spec:
     acceptance: str | None = None
     complexity: str = "normal"
     domain: str = ""
+    flow: str = ""
+    """The profile of its build; "": as [flow] profile says."""
     body: str = field(default="", repr=False)
 
     def missing(self) -> list[str]:
@@ -161,6 +166,7 @@ def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
         acceptance=tried(lambda: _text(front, "acceptance", name), None) if "acceptance" in front else None,
         complexity=tried(lambda: _one_of(front, "complexity", COMPLEXITIES, name), "normal"),
         domain=tried(lambda: _text(front, "domain", name).lower(), "") if "domain" in front else "",
+        flow=tried(lambda: _one_of(front, "flow", PROFILES, name), "") if "flow" in front else "",
         body=body,
     )
 
@@ -234,9 +240,10 @@ def _require_whole(spec: Spec, found: _Problems) -> None:
 
 def _text(front: dict[str, Any], key: str, name: str) -> str:
     value = front.get(key)
-    if value is None or isinstance(value, (list, dict)) or not str(value).strip():
+    told = "" if value is None or isinstance(value, (list, dict)) else _storable(str(value), key, name)
+    if not visible(told):
         raise UsageError(f"{name} has no {key}. Add '{key}: …' to its front matter (docs/spec.md).")
-    return _storable(" ".join(str(value).split()), key, name)
+    return " ".join(told.split())
 
 
 def _texts(front: dict[str, Any], key: str, name: str) -> list[str]:

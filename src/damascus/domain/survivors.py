@@ -8,8 +8,11 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from damascus.domain.survivor_marks import START
+from damascus.domain.question_marks import MUTANTS
 
+MUTATION_OFF = "mutation: off"
+NO_FUNCTION = "mutation: no function changed"
+"""What is listed where there was nothing to do."""
 SHOWN = 20
 """At most as many in one question and one answer to an agent; the next ones come after them."""
 
@@ -78,7 +81,7 @@ class MutationScore(BaseModel):
 
 def question_start(survivors: Iterable[Survivor]) -> str:
     """How a question about them begins. What follows may be a story's own words, and means nothing."""
-    return f"{START} {' '.join(one.mark for one in survivors)}: "
+    return f"{MUTANTS} {' '.join(one.mark for one in survivors)}: "
 
 
 def partial(survivors: Iterable[Survivor]) -> dict[str, list[str]]:

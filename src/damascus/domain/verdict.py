@@ -61,12 +61,18 @@ class Verdict(Described):
         "no test that was red and is green names a requirement",
         "next attempt, ids named",
     )
-    COMMAND_FAILED = "command_failed", "a command of `[gates.commands]` failed", "next attempt"
+    COMMAND_FAILED = "command_failed", "a gate command (lint, types, build …) failed", "next attempt"
     CONTRACT_BROKEN = (
         "contract_broken",
         "a contract of `[contracts]` is not valid, breaks who relies on it, is not kept, or nothing of it could be "
         "checked",
         "next attempt, contract and change named",
+    )
+    PAGE_NOT_ACCEPTED = (
+        "page_not_accepted",
+        "a page of `[visual]` does not look as a person accepted it, was never accepted, or no picture of it could be "
+        "taken",
+        "a question, where all else is green; next attempt, where no picture could be taken",
     )
     ACCEPTANCE_FAILED = (
         "acceptance_failed",
@@ -92,6 +98,11 @@ class Verdict(Described):
         "uncovered",
         "the tests run too few of the changed lines, or of the project's",
         "next attempt, with the lines that no test runs",
+    )
+    REVIEW_REJECTED = (
+        "review_rejected",
+        "a critic who reviewed the pull request holds something against it that its author could cure",
+        "back to build, with its concerns",
     )
     CI_FAILED = (
         "ci_failed",

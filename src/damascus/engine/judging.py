@@ -13,11 +13,14 @@ from functools import partial
 
 from pydantic import BaseModel, Field
 
+from damascus.domain.config import Config
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Rejected
+from damascus.domain.pictures import SHOWN as PICTURES_SHOWN
+from damascus.domain.pictures import Picture, question_start
 from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult
-from damascus.domain.recovery import ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS
+from damascus.domain.recovery import ACCEPT_PICTURES, ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS, SEND_BACK
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
@@ -27,8 +30,10 @@ from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.run import Run
 from damascus.store.db import sql
 from damascus.store.equivalents import equivalents
+from damascus.store.screenshots import accepted_in
 
 OPTIONS = (ACCEPT_TESTS, KEEP_TESTS, EDIT_SPEC, CANCEL)
+ABOUT_PICTURES = (ACCEPT_PICTURES, SEND_BACK, CANCEL)
 
 
 class Judged(BaseModel):
@@ -51,6 +56,10 @@ class Judged(BaseModel):
     @property
     def survivors(self) -> list[Survivor]:
         return [one for result in self.results for one in result.survivors]
+
+    @property
+    def pictures(self) -> list[Picture]:
+        return [one for result in self.results for one in result.pictures]
 
     def of(self, gate: str) -> GateResult | None:
         return next((result for result in self.results if result.gate == gate), None)
@@ -78,7 +87,13 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
         env=passed_on(config.workspace.env),
         acceptance=run.item.acceptance,
         red=red.of(GateName.RED) if red else None,
+        full=in_full(spec, config),
     )
+
+
+def in_full(spec: Spec, config: Config) -> bool:
+    """By the story's own word, else by the project's rules."""
+    return (spec.flow or config.flow.profile) == "full"
 
 
 # ── the gates ─────────────────────────────────────────────────────────────────────────────────────────
@@ -107,7 +122,8 @@ def judge(run: Run, gates: Sequence[Gate], candidate: Candidate, beside: Sequenc
 
 def _log_verdict(run: Run, commit: str, result: GateResult) -> None:
     """By names: a finding's words may be a test's output."""
-    said = {"mutants live": result.survivors, "asks": result.asks}
+    asks = [*result.asks, *(one for one in result.pictures if one.asks)]
+    said = {"mutants live": result.survivors, "asks": asks}
     verdict = result.findings[0].verdict if result.findings else next((k for k, v in said.items() if v), "passed")
     facts = {"run": run.item.run_no, "step": run.now, "commit": commit}
     run.tools.log.info("gate judged", story=run.item.story_id, gate=result.gate, verdict=str(verdict), **facts)
@@ -132,14 +148,17 @@ def objection(run: Run, judged: Judged, files: list[str]) -> Rejected | NeedsPer
     """None: nothing is in the way."""
     if judged.findings:
         return rejected(run, judged, files)
-    if alive := _unanswered(run, judged.survivors):
-        return _survived(run, judged, alive, files)
+    if alive := unanswered(run, judged.survivors):
+        told = feedback(run, judged, [survived(alive)], files)
+        return Rejected(Verdict.MUTANT_SURVIVED, told.model_copy(update={"survivors": alive[:SHOWN]}))
     for ask in judged.asks:
         answer = answer_to(run, ask)
         if answer is None:
             return _question(run, judged, ask, files)
         if answer != ACCEPT_TESTS:
             return Rejected(ask.verdict, _asked_feedback(run, judged, ask, files, answer))
+    if unseen := _not_accepted(run, judged.pictures):
+        return _show(run, judged, unseen, files)
     return None
 
 
@@ -148,24 +167,22 @@ def rejected(run: Run, judged: Judged, files: list[str]) -> Rejected:
     return Rejected(judged.findings[0].verdict, feedback(run, judged, judged.findings, files))
 
 
-def _unanswered(run: Run, survivors: list[Survivor]) -> list[Survivor]:
+def unanswered(run: Run, survivors: list[Survivor]) -> list[Survivor]:
     """Those that no person has called equivalent."""
     known = equivalents(run.tools.db, run.item.id) if survivors else {}
     return [one for one in survivors if one.refuses and one.mark not in known]
 
 
-def _survived(run: Run, judged: Judged, alive: list[Survivor], files: list[str]) -> Rejected:
+def survived(alive: list[Survivor]) -> Finding:
     shown = alive[:SHOWN]
     more = f" {len(alive) - SHOWN} more live." if len(alive) > SHOWN else ""
-    finding = Finding(
+    return Finding(
         gate=GateName.MUTATION,
         verdict=Verdict.MUTANT_SURVIVED,
         message=f"mutants live: {'; '.join(one.told for one in shown)}.{more} Write a test that fails with each.",
         requirements=sorted({ident for one in alive for ident in one.requirements}),
         output="\n".join(one.diff for one in shown),
     )
-    told = feedback(run, judged, [finding], files)
-    return Rejected(finding.verdict, told.model_copy(update={"survivors": shown}))
 
 
 def feedback(run: Run, judged: Judged, findings: list[Finding], files: list[str]) -> VerdictFeedback:
@@ -221,6 +238,35 @@ def _question(run: Run, judged: Judged, ask: Finding, files: list[str]) -> Needs
         f"rest on, anew. Which wording holds? All of it: {run.folder / 'old-tests.diff'}\n{ask.output}"
     )
     return NeedsPerson(ask.verdict, clean(text, 8000), OPTIONS, _asked_feedback(run, judged, ask, files, ""))
+
+
+# ── pictures of pages ─────────────────────────────────────────────────────────────────────────────────
+# The question begins with the marks of what it shows, and an answer accepts those very pictures in the database.
+
+
+def _not_accepted(run: Run, pictures: list[Picture]) -> list[Picture]:
+    """Those that look another way than accepted, but for what a person has accepted since."""
+    asking = [one for one in pictures if one.asks]
+    known = accepted_in(run.tools.db, run.item.id) if asking else {}
+    return [one for one in asking if one.mark not in known]
+
+
+def _show(run: Run, judged: Judged, pictures: list[Picture], files: list[str]) -> NeedsPerson:
+    shown = pictures[:PICTURES_SHOWN]
+    more = f" {len(pictures) - len(shown)} more are asked about after them." if len(pictures) > len(shown) else ""
+    finding = Finding(
+        gate=GateName.VISUAL,
+        verdict=Verdict.PAGE_NOT_ACCEPTED,
+        message=f"pages look another way than a person accepted: {'; '.join(one.told for one in shown)}.{more}",
+        paths=[one.page for one in shown],
+    )
+    text = (
+        f"{question_start(shown)}{run.item.story_id} is green but for how {len(pictures)} of its pages look, which no "
+        f"person has accepted. Look at the pictures: {run.folder / 'visual'}{more and '.'}{more} Are they right?"
+    )
+    lines = [line for one in shown for line in (f"--- {one.told}", *(f"{k}: {v}" for k, v in one.files.items()))]
+    question = clean("\n".join([text, *lines]), 30_000)
+    return NeedsPerson(finding.verdict, question, ABOUT_PICTURES, feedback(run, judged, [finding], files))
 
 
 def _asked_feedback(run: Run, judged: Judged, ask: Finding, files: list[str], answer: str) -> VerdictFeedback:

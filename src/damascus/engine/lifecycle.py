@@ -28,10 +28,13 @@ from damascus.domain.policy import Transition
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Verdict
 from damascus.engine import milestones, repository_fault
 from damascus.engine.elsewhere import at_hand
+from damascus.engine.flow import full
 from damascus.engine.phases import build, merge, review, spec
 from damascus.engine.run import Run, Slot
 from damascus.engine.step import Step, other_steps
+from damascus.engine.steps.propose import PROPOSE
 from damascus.engine.steps.push import shut_out_older_push
+from damascus.engine.steps.tell import tell_outcome
 from damascus.engine.tools import Tools, nothing
 from damascus.store import settle as store
 from damascus.store.db import database_clock
@@ -50,8 +53,11 @@ SCRIPTS: dict[Phase, Callable[[Run], Outcome]] = {
 
 STEPS: tuple[Step[Any], ...] = (*spec.STEPS, *build.STEPS, *review.STEPS, *merge.STEPS)
 """What every story goes through, in order; a rough one also through `refine`."""
-SOMETIMES: tuple[Step[Any], ...] = other_steps(STEPS)
-"""Only where CI is red, or runs elsewhere than here, or where a person has to approve."""
+FULL: tuple[Step[Any], ...] = full.STEPS
+"""What stands in the place of `implement` in profile `full`, in order."""
+SOMETIMES: tuple[Step[Any], ...] = other_steps((*STEPS, *FULL))
+"""Only where CI is red, or runs elsewhere than here, where somebody reads the pull request or has to approve it, where
+it is sent back, or a budget ends a loop."""
 
 
 def carry(item: Item, tools: Tools, slot: Slot | None = None, follow: Callable[[Run], None] = nothing) -> None:
@@ -77,7 +83,10 @@ def perform(run: Run) -> Outcome:
     """Run the phase's script; trouble outside is transient, a surprise is a question, never a pass."""
     try:
         shut_out_older_push(run)
-        return SCRIPTS[run.item.phase](run)
+        outcome = SCRIPTS[run.item.phase](run)
+        if run.item.phase in (Phase.REVIEW, Phase.MERGE) or run.results(PROPOSE):
+            tell_outcome(run, outcome)
+        return outcome
     except Fenced:
         raise
     except Stopping:
@@ -130,6 +139,7 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     to = replace(to, events=(*to.events, *_milestone_events(run, to)))
     goes_on = isinstance(outcome, Advance) and to.keep_place
     keep = goes_on and to.phase in ACTIVE and not run.tools.stopping()
+    run.flush()
     run.tools.boundary("settle", "before")
     step = to.phase.value if to.new_run else run.now  # what ended is no step of the run that begins
     following = store.settle(

@@ -31,6 +31,11 @@ def checked(now: Milestone | None, to: Milestone) -> Milestone:
     raise MilestoneRefused(f"no milestone {to} after {now}")
 
 
+def is_over(now: Milestone | None) -> bool:
+    """Has this contract ended, or none begun? Then a push begins another."""
+    return not MOVES[now] or now is None
+
+
 def pushed_line(repo: str, commit: str, run_id: str) -> str:
     return f"PUSHED_TO_CI: {repo} commit {short(commit)} - CI run #{run_id}"
 

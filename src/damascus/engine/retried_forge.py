@@ -8,7 +8,7 @@ import stamina
 from damascus.domain.errors import TransientError
 from damascus.domain.failures import CallRetry
 from damascus.domain.ids import Sha
-from damascus.domain.ports import ChangedFile, CiJob, CiRun, Forge, Job, Pull, Push, RemoteRefs, Review
+from damascus.domain.ports import ChangedFile, CiJob, CiRun, Forge, Job, Pull, PullProof, Push, RemoteRefs, Review
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -54,6 +54,9 @@ class RetriedForge:
     def have(self, commit: Sha) -> bool:
         return self._tried(self.forge.have, commit)
 
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        self._tried(self.forge.annotate, commit, text)
+
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs:
         return self._tried(self.forge.remote_refs, branch, fence_ref)
 
@@ -85,6 +88,9 @@ class RetriedForge:
 
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._tried(self.forge.comment, pull, key, text)
+
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
+        return self._tried(self.forge.tell, pull, proof)
 
     def reviews(self, pull: Pull) -> list[Review]:
         return self._tried(self.forge.reviews, pull)

@@ -11,9 +11,10 @@ skips to where it was. Three kinds of step:
 The journal is keyed by run, not by attempt: rework without a burnt attempt must not find old results.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from damascus.domain.events import Event, EventKind
@@ -25,11 +26,13 @@ from damascus.engine import milestones
 from damascus.engine.script_versions import KEY, SCRIPT_VERSIONS, UNRECORDED
 from damascus.engine.step import Outputs, R, Step
 from damascus.engine.tools import Tools, nothing
-from damascus.store import journal, leases
+from damascus.store import artifacts, journal, leases
 from damascus.store.db import Connection, jsonb, sql
 from damascus.store.settle import write_record
+from damascus.system.replacing import replace_file
 
 if TYPE_CHECKING:
+    from damascus.engine.agent_step.briefs import Handed
     from damascus.engine.agent_step.results import AgentResult
     from damascus.engine.agent_step.workspace import StartingPoint
 
@@ -49,6 +52,13 @@ def reported(body: dict[str, object]) -> dict[str, object]:
     """The worker record's columns of a milestone's event."""
     progress = {key: value for key, value in body.items() if key not in ("milestone", "line")}
     return {"milestone": body["milestone"], "line": body["line"], "progress": progress}
+
+
+def lay_out(folder: Path, files: Mapping[str, str]) -> None:
+    """Files of a story's run folder, as the table has them."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / name, text.encode(errors="replace"))
 
 
 class Slot:
@@ -80,6 +90,8 @@ class Run:
         self.slot = slot or Slot()
         self.folder = tools.run_folder(item.story_id, item.run_no)
         self.artifacts = self.folder / "artifacts"
+        self.story_folder = tools.story_folder(item.story_id)
+        """What its steps leave for people and later steps; it outlives the attempts."""
         self.now: str = item.phase.value
         self.milestone = item.milestone
         self.pending: list[journal.DoneStep] = []
@@ -88,6 +100,7 @@ class Run:
         self.lost = False
         self.on_heartbeat: Callable[[], None] = nothing
         """What an agent at work writes of itself with each heartbeat."""
+        self._left: dict[str, str] = {}
         self._entries = journal.load(tools.db, item) if entries is None else entries
         self.resumed = bool(self._entries)
         self.script = SCRIPT_VERSIONS.get(item.phase, UNRECORDED)
@@ -166,12 +179,16 @@ class Run:
         key: str = "",
         accepted: frozenset[str] = frozenset(),
         failed: "Callable[[Run, A], Outcome | None] | None" = None,
+        handed: "Handed | None" = None,
+        leaves: "Callable[[A], None]" = nothing,
     ) -> "A | Outcome":
         """The one door for an agent (agent_step/door.py): paid for, briefed, confined, overseen, its files collected,
         its answer read as the step's own type. A result that can be built upon, or what becomes of the story."""
         from damascus.engine.agent_step.door import run_agent  # the door is made of runs
 
-        return run_agent(self, step, spec, start, key=key, accepted=accepted, failed=failed)
+        return run_agent(
+            self, step, spec, start, key=key, accepted=accepted, failed=failed, handed=handed, leaves=leaves
+        )
 
     def begin(self, step: Step[Any]) -> None:
         """From now on `status` names this step. The table says which script takes it."""
@@ -191,9 +208,10 @@ class Run:
         found = (entry for entry in self._entries.values() if entry.step == step.name and entry.status == "done")
         return [step.parse(entry.output) for entry in found]
 
-    def latest(self, step: Step[R]) -> R | None:
-        """What the step returned last, in whichever run of the item: a later phase builds on it."""
-        found = journal.latest(self.tools.db, self.item.id, step.name)
+    def latest(self, step: Step[R], *others: Step[R]) -> R | None:
+        """What the step, or one of the others, returned last in whichever run of the item: a later phase builds on
+        it."""
+        found = journal.latest(self.tools.db, self.item.id, step.name, *(other.name for other in others))
         return step.parse(found) if found else None
 
     def before(self, *steps: Step[Any], run_no: int | None = None) -> Outputs:
@@ -250,6 +268,16 @@ class Run:
         """Add to an intent what is known only once the effect has begun (an agent's process)."""
         self._commit(lambda c: journal.write_intent(c, self.item, step.name, key, more))
 
+    def leave(self, name: str, text: str) -> None:
+        """A file of the story's run folder (`build/test_critique.md`): a version in the table with the next
+        transaction, then the file. Within a step, so that both are written or none."""
+        self._left[name] = text
+
+    def flush(self) -> None:
+        """What was left, and no transaction came after it."""
+        if self._left:
+            self._commit(nothing)
+
     def reach(self, milestone: Milestone, line: str, **progress: object) -> tuple[Event, ...]:
         """The event of a new milestone, checked against the table of allowed moves (W3), with its progress (W14)."""
         known, self.milestone = self.milestone, milestones.checked(self.milestone, milestone)
@@ -260,7 +288,7 @@ class Run:
 
     def start_over(self, reason: str) -> tuple[Event, ...]:
         """A candidate that was DONE must be pushed again: this worker's contract ends, a new one begins (W3)."""
-        ended = self.reach(Milestone.TERMINATED, milestones.terminated_line(reason))
+        ended = self.reach(Milestone.TERMINATED, milestones.terminated_line(reason)) if self.milestone else ()
         self.milestone = None
         return (*ended, *self.reach(Milestone.WORKING, milestones.working_line(reason)))
 
@@ -288,10 +316,17 @@ class Run:
             journal.write_dones(c, self.item, dones)
             for done in dones:
                 self._report(c, done.step, done.events)
-            return work(c)
+            result = work(c)
+            for name, text in self._left.items():
+                content = text.encode(errors="replace")
+                artifacts.put(c, self.item.id, name, content, run_no=self.item.run_no, step=self.now)
+            return result
 
         result = self.tools.db.run(whole)
         self.pending, self.reported = [], {}
+        if self._left:
+            lay_out(self.story_folder, self._left)
+            self._left = {}
         return result
 
     def _write_intent(

@@ -70,6 +70,10 @@ def other_steps(known: Iterable[Step[Any]]) -> tuple[Step[Any], ...]:
     return tuple(sorted(rest, key=lambda step: (order.index(step.phase), step.name)))
 
 
+def agent_steps() -> tuple[Step[Any], ...]:
+    return tuple(step for step in _DEFINED.values() if step.kind is StepKind.AGENT)
+
+
 class Outputs:
     """What earlier runs of an item left in the journal, by step."""
 

@@ -44,11 +44,11 @@ class Bell:
 
 
 class ModelsThatWork:
-    """The models for which the agent was found able to work, asked once per worker (agent_step/agent_fault.py)."""
+    """The agents and models that were found able to work, asked once per worker (agent_step/agent_fault.py)."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.models: set[str] = set()
+        self.models: set[tuple[str, str]] = set()
 
     def forget(self) -> None:
         with self.lock:
@@ -108,6 +108,8 @@ class Tools:
     as_laid: Callable[[Path, Sha, Config], Callable[[str], bool]]
     """Which paths of a checkout are as the set-up made them."""
     stopping: Callable[[], bool]
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    """Of roles that another agent plays ([agent.roles])."""
     end_leftovers: Callable[[Mapping[str, object]], object] | None = None
     boundary: Callable[[str, str], None] = nothing
     refiner: bool = False
@@ -125,6 +127,9 @@ class Tools:
     def target(self) -> str:
         return self.project.main_branch
 
+    def agent_for(self, role: str) -> Agent | None:
+        return self.agents.get(role, self.agent)
+
     def reader(self, files: int) -> Callable[[Sha, str], bytes | None]:
         """How so many files of a commit are read, one by one. Looking through a folder anew for each of the 20,000
         files that an agent wrote into it takes time by the square of their number; a listing is made once."""
@@ -135,5 +140,8 @@ class Tools:
         found = self.mirror.objects.find([entry.sha])[0] if entry is not None else None
         return found.data if found is not None and found.kind == "blob" else None
 
+    def story_folder(self, story: str) -> Path:
+        return self.folder / "runs" / story
+
     def run_folder(self, story: str, run_no: int) -> Path:
-        return self.folder / "runs" / story / f"run-{run_no}"
+        return self.story_folder(story) / f"run-{run_no}"

@@ -4,6 +4,7 @@ import re
 
 from damascus import stacks
 from damascus.domain.ports import Candidate, ChangedFile
+from damascus.evidence.gate_commands import commands_at
 
 PARTS = re.compile(r"&&|\|\||[;|&\n()]")
 ASSIGNMENT = re.compile(r"\w+=")
@@ -58,7 +59,8 @@ def _is_code(candidate: Candidate, path: str) -> bool:
 
 
 def _commands(candidate: Candidate) -> list[str]:
-    own = [*candidate.config.gates.commands.values(), *candidate.config.ci.jobs.values()]
+    asked = (text for each in commands_at(candidate).commands for text in (each.command, *each.runs))
+    own = [*asked, *candidate.config.ci.jobs.values()]
     return [candidate.spec.test_command, candidate.config.test.command, *own]
 
 

@@ -83,7 +83,7 @@ def environment(place: RunFolder, wanted: Mapping[str, str], seats: Seats, home:
         | own
         | {
             "HOME": str(place.home),
-            "TMPDIR": str(place.temporary),
+            "TMPDIR": seats.inside(place.temporary),
             "PYTEST_ADDOPTS": f"{wanted.get('PYTEST_ADDOPTS', '')} {report}".strip(),
             "GIT_CEILING_DIRECTORIES": os.path.dirname(seats.inside(place.tree)),
         }

@@ -80,7 +80,7 @@ class Keeping:
             return None
         job.log.parent.mkdir(parents=True, exist_ok=True)
         replace_file(job.log, f"[damascus: not run again, this tree passed before by the same key]\n{known.output}")
-        return known.model_copy(update={"log": str(job.log)})
+        return known.model_copy(update={"log": str(job.log), "kept": True})
 
     def keep(self, key: RunKey, job: Job, run: TestRun) -> None:
         if run.green and _can_be_stored(run, job.env) and self.key(job) == key:

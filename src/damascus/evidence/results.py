@@ -22,6 +22,7 @@ from damascus.system.replacing import PRIVATE, replace_file
 from damascus.system.seats import Seats
 
 READ_BACK = 1_000_000
+SUMMARY_LIMIT = 4_000
 KEPT_REPORTS = 1_000_000
 """Bytes of one run's reports that stay with its log."""
 
@@ -43,6 +44,7 @@ def read_result(job: Job, place: RunFolder, seats: Seats, finished: Finished, se
         seconds=finished.seconds,
         output=clean(finished.tail),
         log=str(job.log),
+        summary=clean(reading.summary, SUMMARY_LIMIT),
         counted=counts is not None,
         cases=list(counts.cases) if counts else [],
         passed=counts.passed if counts else 0,

@@ -26,7 +26,7 @@ from typing import Any
 
 from damascus.domain.errors import Stopping, TransientError
 from damascus.domain.failures import transient_os_error
-from damascus.domain.ports import Job, TestRun
+from damascus.domain.ports import Job, Probe, TestRun
 from damascus.evidence.environment import RunFolder, environment
 from damascus.evidence.held_out import lay_over, no_links_on_the_way
 from damascus.evidence.keeping import Keeping
@@ -183,12 +183,12 @@ class CleanRunner:
             lay_over(job.overlay, place.tree, job.overlay_at)
         lay_files(job.files, place.tree)
         home, level = self._home_of(place.tree), self._sandbox or detect()
-        seats = seats_at(level, place.tree, home)
+        seats = seats_at(level, place.tree, home, place.temporary)
         read = (*([home] if home else []), *needed.values())
+        watch = SourceWatch.begun(self._mirror, job.tree, place.tree, job.files)
         if job.probe is not None:
             wanted |= job.probe.begin(place.probe, seats.inside(place.tree), wanted)
-        watch = SourceWatch.begun(self._mirror, job.tree, place.tree, job.files)
-        with self._own(place) as own:
+        with self._own(place) as own, _looking(job.probe, place):
             finished = process.run(
                 process.shell(job.command),
                 cwd=place.tree,
@@ -206,8 +206,6 @@ class CleanRunner:
             )
         if finished.stopped:
             raise Stopping
-        if job.probe is not None:
-            job.probe.end(place.probe)
         mask_file(job.log, wanted.values())
         finished = replace(finished, tail=masked(finished.tail, wanted.values()))
         told = read_result(job, place, seats, finished, wanted.values())
@@ -236,6 +234,16 @@ class CleanRunner:
 
     def _own(self, place: RunFolder) -> AbstractContextManager[dict[str, str]]:
         return nullcontext({}) if self._ports is None else checkout_environment(place.private, self._ports)
+
+
+@contextmanager
+def _looking(probe: Probe | None, place: RunFolder) -> Iterator[None]:
+    """It has begun, so it ends, whatever becomes of the command: a probe may have a thread that waits for that."""
+    try:
+        yield
+    finally:
+        if probe is not None:
+            probe.end(place.probe)
 
 
 @contextmanager

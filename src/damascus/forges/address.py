@@ -20,7 +20,7 @@ class Address:
         path = [part for part in parts.path.split("/") if part]
         if parts.scheme not in ("http", "https") or not parts.hostname or len(path) < 2 or parts.query:
             raise UsageError(
-                f"[forge] url = {_shown(url)!r} is no address of a repository. Write it as https://host/owner/repository."
+                f"[forge] url = {_shown(url)!r} is not the address of a repository. Write it as https://host/owner/repository."
             )
         if parts.username is not None or parts.password is not None:
             raise UsageError(

@@ -40,7 +40,7 @@ def examine(config: Config, environ: Mapping[str, str], main: str) -> Iterator[C
 def doctor_of(config: Config, environ: Mapping[str, str], main: str) -> Doctor:
     kind = config.forge.kind
     if kind not in DOCTORS:
-        raise UsageError(f"Nobody knows how to examine the forge {kind!r}. Known are: {', '.join(sorted(DOCTORS))}.")
+        raise UsageError(f"There is no doctor for the forge {kind!r}. Choose one of: {', '.join(sorted(DOCTORS))}.")
     made: Callable[[Config, Mapping[str, str], str], Doctor] = import_module(DOCTORS[kind]).doctor
     return made(config, environ, main)
 

@@ -141,7 +141,7 @@ class Api:
             raise DamascusError(f"the forge refused {answer.call}: {answer.message}. {RIGHTS}")
         if 300 <= status < 400 and status != 304:
             where = answer.headers.get("location", "elsewhere").partition("?")[0]
-            raise DamascusError(f"{self.root} sends us to {where}. Correct [forge] url in damascus.toml.")
+            raise DamascusError(f"{self.root} redirects to {where}. Correct [forge] url in damascus.toml.")
 
 
 def _end_of(parts: Iterator[bytes]) -> bytes:

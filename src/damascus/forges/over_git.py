@@ -14,6 +14,7 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.ids import sha as full_sha
 from damascus.domain.ports import ChangedFile, Pull, Push, RemoteRefs, Stale
 from damascus.git.mirror import Mirror, RefMove
+from damascus.git.notes import annotate_remote
 from damascus.git.objects import EMPTY_TREE
 from damascus.git.remote import Protected, Remote
 
@@ -83,6 +84,9 @@ class OverGit(ABC):
         if tip is None:
             raise DamascusError(f"{self.remote.url} has no branch {self.main_branch}. Push it there first.")
         return tip
+
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        annotate_remote(self.remote, commit, text)
 
     # ── branches ──────────────────────────────────────────────────────────────────────────────────────
 

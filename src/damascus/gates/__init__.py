@@ -3,7 +3,7 @@ fail-fast belongs to the engine."""
 
 from dataclasses import dataclass
 
-from damascus.domain.ports import EvidenceRunner, Gate, GateLane, GateName
+from damascus.domain.ports import EvidenceRunner, Gate, GateLane, GateName, Pictures
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.canary import Canary
 from damascus.gates.commands import Commands
@@ -19,6 +19,7 @@ from damascus.gates.scope import ScopeGate
 from damascus.gates.secrets import Secrets
 from damascus.gates.suite import SuiteGate
 from damascus.gates.tests import Tests
+from damascus.gates.visual import Visual
 from damascus.gates.weakened_tests import WeakenedTests
 from damascus.git.mirror import Mirror
 from damascus.scanning.scanner import Scanner
@@ -33,7 +34,7 @@ class GateSet:
     beside: tuple[Gate, ...] = ()
 
 
-def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
+def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner, pictures: Pictures) -> GateSet:
     looks = Looks(runner)
     every: tuple[Gate, ...] = (
         ScopeGate(mirror),
@@ -45,9 +46,10 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner) -> GateSet:
         Requirements(runner),
         SuiteGate(runner, mirror),
         OldTests(runner, mirror),
-        Commands(runner),
+        Commands(runner, mirror),
         Contracts(runner),
         Acceptance(runner),
+        Visual(runner, pictures),
         Canary(runner, mirror),
         Mutation(runner, looks),
         Coverage(runner, mirror, looks),

@@ -80,7 +80,7 @@ def _failed_requirements(candidate: Candidate, files: list[HeldOutFile], failed:
     for test in failed:
         path, name = written_name(test)
         known = written[path].tests.values() if path in written else []
-        texts += [one.text for one in known if name in ("", one.name)]
+        texts += [one.text for one in known if not name or one.is_reported_as(name)]
     return [need.id for need in candidate.spec.requirements if any(names_requirement(text, need.id) for text in texts)]
 
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
+from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, Probe, TestRun
 from damascus.domain.verdict import Verdict
 from damascus.evidence.diff_paths import is_test
-from damascus.gates import canary_expectations, canary_held_out
+from damascus.gates import canary_expectations, canary_held_out, canary_setting
 from damascus.gates.canary_places import (
     Laying,
     LayingGround,
@@ -65,7 +65,13 @@ class Canary(Gate):
         own = own_files(candidate)
         files = own or any_files(candidate, green)
         # What a run says of other values counts only once its runner is known to show what fails.
-        looks = (self._among_them, self._in_them, self._in_the_suite, self._expecting_otherwise)
+        looks = (
+            self._among_them,
+            self._in_them,
+            self._in_the_suite,
+            self._expecting_otherwise,
+            self._in_another_setting,
+        )
         for look in looks if own else (self._among_them, self._in_the_suite):
             if candidate.given_up() or result.findings:
                 break
@@ -155,6 +161,14 @@ class Canary(Gate):
             return self._run(ground, ground.candidate.tree, laying, label)
 
         canary_expectations.look(run, ground, files, result)
+
+    def _in_another_setting(self, ground: LayingGround, _: list[str], result: GateResult) -> None:
+        def run(probe: Probe, label: str) -> TestRun:
+            wanted = job(ground.candidate, ground.candidate.tree, ground.command, label)
+            log = ground.candidate.private_logs / f"{label}.log"
+            return self._runner.run(replace(wanted, fresh=True, probe=probe, log=log))
+
+        canary_setting.look(run, ground, result)
 
     # ── in the project's suite ────────────────────────────────────────────────────────────────────────
 

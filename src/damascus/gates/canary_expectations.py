@@ -24,17 +24,17 @@ def look(run: Run, ground: LayingGround, files: list[str], result: GateResult) -
         return
     first = run(laying, LABEL)
     result.evidence.append(evidence(GateName.CANARY, first))
-    deaf = _passing(first, laying)
+    deaf = still_green(first, laying)
     if not deaf:
         return
     other = own_tests_expecting(ground, files)
-    again = set(_passing(run(other, f"{LABEL}-again"), other))
+    again = set(still_green(run(other, f"{LABEL}-again"), other))
     deaf = [test for test in deaf if test in again]
     if deaf:
         result.findings.append(_finding(deaf))
 
 
-def _passing(run: TestRun, laying: Laying) -> list[str]:
+def still_green(run: TestRun, laying: Laying) -> list[str]:
     """Changed tests that are told as passed; of several that a name may mean nobody knows which one it is."""
     found = []
     for path, names in laying.names.items():

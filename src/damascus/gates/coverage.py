@@ -162,7 +162,7 @@ class Measurement:
 
     def tell(self, look: LineLook, asked: Lines) -> None:
         summary = f"{asked.covered(look.lines)} of {asked.count} changed lines run ({share(asked.percent(look.lines))})"
-        self.result.covers = lines_by_requirement(self.candidate, asked, look)
+        self.result.lines = lines_by_requirement(self.candidate, asked, look)
         log = write_lcov(self.candidate, asked, look.lines)
         self.result.evidence.append(
             Evidence(

@@ -1,6 +1,5 @@
 """What a candidate is asked for: the statements that it changed, and those of the whole project."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -13,13 +12,7 @@ from damascus.git.mirror import Mirror
 from damascus.stacks import stack_of
 from damascus.stacks.coverage import LinesRun, Statement, measured, ranges, statements_in
 from damascus.stacks.mutants import functions_in, reads
-
-OTHER_CODE = re.compile(
-    r".*\.(?:c|cc|cpp|cxx|h|hpp|java|kt|kts|scala|rb|php|cs|fs|vb|swift|m|mm|dart|lua|pl"
-    r"|pm|r|jl|ex|exs|erl|hs|ml|clj|groovy|sh|bash|zsh|ps1|vue|svelte|zig|nim)",
-    re.IGNORECASE,
-)
-"""Code of languages that have no stack here: told by name where it changed."""
+from damascus.stacks.others import OTHER_CODE
 
 
 @dataclass

@@ -1,9 +1,10 @@
 """What was measured, for others: an LCOV file of the run, and the lines that a requirement's tests run."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from damascus.domain.ports import Candidate
-from damascus.gates.coverage_lines import Lines, told
+from damascus.domain.requirement_lines import KnownBy, RequirementLines
+from damascus.gates.coverage_lines import Lines
 from damascus.gates.coverage_run import LineLook
 from damascus.gates.requirements import NOT_YET, names_requirement, texts_of
 from damascus.gates.runs import by_told_name, passed_tests
@@ -26,7 +27,7 @@ def _records(lines: Lines, seen: LinesRun) -> Iterator[str]:
         yield f"LF:{len(every)}\nLH:{sum(seen.ran(path, one) for one in every)}\nend_of_record\n"
 
 
-def lines_by_requirement(candidate: Candidate, changed: Lines, look: LineLook) -> dict[str, list[str]]:
+def lines_by_requirement(candidate: Candidate, changed: Lines, look: LineLook) -> list[RequirementLines]:
     """Nothing where the stack can't tell which test ran a line."""
     ran = {
         (path, one): look.lines.tests(path, one) - {""}
@@ -35,17 +36,16 @@ def lines_by_requirement(candidate: Candidate, changed: Lines, look: LineLook) -
     }  # fmt: skip
     reported = by_told_name({test for tests in ran.values() for test in tests}, passed_tests(look.run))
     named = {test: " ".join(texts_of(candidate, [name])) for test, name in reported.items()}
-    found = {}
+    found = []
     for need in candidate.spec.requirements:
         tests = {test for test, text in named.items() if names_requirement(text, need.id)}
-        lines = _by_path(at for at, by in ran.items() if by & tests)
-        if lines and need.tag not in NOT_YET:
-            found[need.id] = told(lines)
+        if need.tag not in NOT_YET:
+            found += _of_requirement(need.id, [at for at, by in ran.items() if by & tests])
     return found
 
 
-def _by_path(places: Iterable[tuple[str, Statement]]) -> dict[str, list[Statement]]:
-    found: dict[str, list[Statement]] = {}
+def _of_requirement(ident: str, places: list[tuple[str, Statement]]) -> list[RequirementLines]:
+    lines: dict[str, set[int]] = {}
     for path, one in places:
-        found.setdefault(path, []).append(one)
-    return found
+        lines.setdefault(path, set()).update(one.lines)
+    return [RequirementLines.of(ident, path, of, KnownBy.RAN) for path, of in sorted(lines.items())]

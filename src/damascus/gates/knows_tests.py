@@ -45,9 +45,10 @@ class KnowsTests(Gate):
     name = GateName.KNOWS_TESTS
 
     def check(self, candidate: Candidate) -> GateResult:
-        found = [one for path in judged_paths(candidate) for one in _in_file(candidate, path)]
+        judged, tests = judged_paths(candidate), _test_files(candidate)
+        found = [one for path in judged for one in _in_file(candidate, path, tests)]
         found += _data_files(candidate)
-        told = list(suspicions(candidate, judged_paths(candidate)))
+        told = list(suspicions(candidate, judged))
         summary = (
             f"{len(found)} lines of code know that they are tested" if found else "no code knows that it is tested"
         )
@@ -71,24 +72,23 @@ def judged_paths(candidate: Candidate) -> list[str]:
     ]
 
 
-def _in_file(candidate: Candidate, path: str) -> Iterator[str]:
+def _in_file(candidate: Candidate, path: str, tests: frozenset[str]) -> Iterator[str]:
     now, before = candidate.read(candidate.commit, path) or b"", candidate.read(candidate.base, path) or b""
     known = set(before.decode("utf-8", errors="replace").splitlines())
     for number, line in enumerate(now.decode("utf-8", errors="replace").splitlines(), 1):
         if line not in known and (switched := OPT_OUT.search(line[:1000])):
             yield f"{path}:{number} {switched[0]}"
-    yield from _named_tests(candidate, path, now, known)
+    yield from _named_tests(path, now, known, tests)
     found = references_in(now, path)
     if found and not references_in(before, path) and not _at_home(candidate, path):
         yield from (f"{path}:{one.line} {one.what}" for one in found)
 
 
-def _named_tests(candidate: Candidate, path: str, now: bytes, known: set[str]) -> Iterator[str]:
+def _named_tests(path: str, now: bytes, known: set[str], tests: frozenset[str]) -> Iterator[str]:
     """Added lines that name a test file of the tree: whoever reads its test can answer for it."""
-    names = _test_files(candidate)
     for number, line in enumerate(now.decode("utf-8", errors="replace").splitlines(), 1):
         if line not in known and not line.lstrip().startswith(COMMENTS):
-            yield from (f"{path}:{number} {name}" for name in FILE_NAME.findall(line[:1000]) if name in names)
+            yield from (f"{path}:{number} {name}" for name in FILE_NAME.findall(line[:1000]) if name in tests)
 
 
 def _test_files(candidate: Candidate) -> frozenset[str]:

@@ -10,9 +10,18 @@ from dataclasses import replace
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
 from damascus.domain.verdict import Kind, Verdict
-from damascus.evidence.diff_paths import test_paths
+from damascus.evidence.diff_paths import is_judge, test_paths
 from damascus.gates.kept_green import changes_old_tests
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, to_the_end, uncounted
+from damascus.gates.runs import (
+    counts,
+    evidence,
+    failed_tests,
+    job,
+    passed_tests,
+    tells_single_tests,
+    to_the_end,
+    uncounted,
+)
 from damascus.gates.tests_in_sources import story_tests_on_base
 from damascus.git.mirror import Mirror
 from damascus.stacks.cases import CUT_OFF, WHOLE_TREE
@@ -33,21 +42,33 @@ class Red(Gate):
         if candidate.spec.kind is not Kind.FEATURE:
             return self._green_base(candidate)
         tests = test_paths(candidate)
-        tree = self._mirror.overlay(candidate.base, candidate.commit, tests)
-        inside = story_tests_on_base(candidate, tests)
-        wanted = job(candidate, tree, candidate.spec.test_command, "red")
-        run = self._runner.run(replace(wanted, env=to_the_end(wanted.env), files=inside))
-        reason = why_not_red(run, [*tests, *(path for path, text in inside.items() if text)])
+        run, reason = self._with_tests(candidate, tests)
+        settings = [file.path for file in candidate.changed if file.path in tests and is_judge(candidate, file)]
+        beside: list[str] = []
+        if reason and run.exit_code == 0 and settings:
+            again, still = self._with_tests(candidate, [path for path in tests if path not in settings])
+            if still is None:
+                run, reason = again, None
+                beside = [f"red run: red only without the story's own {', '.join(settings)}, so that is its code"]
         findings = [self._finding(Verdict.NOT_RED, reason, run)] if reason else []
         before = self._on_base(candidate) if not findings and changes_old_tests(candidate) else run
         return GateResult(
             gate=self.name,
             findings=findings,
             evidence=[evidence(self.name, run)],
-            unverified=uncounted(run),
+            unverified=[*beside, *uncounted(run)],
             red_tests=failed_tests(run),
             green_tests=passed_tests(before),
+            run=counts(run),
         )
+
+    def _with_tests(self, candidate: Candidate, tests: list[str]) -> tuple[TestRun, str | None]:
+        """The base with these of the candidate's files, and why that is not red."""
+        tree = self._mirror.overlay(candidate.base, candidate.commit, tests)
+        inside = story_tests_on_base(candidate, tests)
+        wanted = job(candidate, tree, candidate.spec.test_command, "red")
+        run = self._runner.run(replace(wanted, env=to_the_end(wanted.env), files=inside))
+        return run, why_not_red(run, [*tests, *(path for path, text in inside.items() if text)])
 
     def _on_base(self, candidate: Candidate) -> TestRun:
         """The base as it is, with its own tests: what is green there must stay green (kept_green)."""
@@ -64,6 +85,7 @@ class Red(Gate):
             evidence=[evidence(self.name, run)],
             unverified=[f"red run (kind {kind})", *uncounted(run)],
             green_tests=passed_tests(run),
+            run=counts(run),
         )
 
     def _finding(self, verdict: Verdict, reason: str, run: TestRun) -> Finding:

@@ -5,19 +5,22 @@ process under test says. A skipped, expected-to-fail or empty test names nothing
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from damascus.domain.ports import Candidate, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
+from damascus.domain.requirement_status import LATER, MappedTest
 from damascus.domain.spec import Requirement
 from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import is_test, named_paths, test_paths
 from damascus.evidence.reading import tests_in
+from damascus.gates.asking import AskedAnswers
 from damascus.gates.red_green import turned_green
+from damascus.gates.requirement_tests import example_text, mapped_tests, unmapped
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
-from damascus.stacks import WrittenFile, stack_of, written_name
+from damascus.stacks import WrittenFile, WrittenTest, stack_of, written_name
 
-NOT_YET = ("FUTURE", "SKIP")
+NOT_YET = tuple(str(tag) for tag in LATER)
 
 
 class Requirements(Gate):
@@ -35,9 +38,30 @@ class Requirements(Gate):
             result = _by_single_tests(candidate, run, due) or _by_text(candidate, due)
         else:
             result = _by_green_tests(candidate, run, due)
+        if candidate.full and (untested := [need for one in result.findings for need in one.requirements]):
+            told = [f"{ident}: no test proves it" for ident in untested]
+            result = result.model_copy(update={"findings": [], "unverified": [*result.unverified, *told]})
         later = [f"{need.id}: tagged {need.tag}" for need in candidate.spec.requirements if need.tag in NOT_YET]
         proof = evidence(self.name, run).model_copy(update={"summary": _summary(len(due), result)})
-        return result.model_copy(update={"evidence": [proof], "unverified": [*result.unverified, *later]})
+        mapped = mapped_tests(candidate, run)
+        later += _one_for_all(mapped)
+        return result.model_copy(
+            update={
+                "evidence": [proof],
+                "unverified": [*result.unverified, *later],
+                "tests_of": mapped,
+                "unmapped": unmapped(candidate, run, mapped),
+            }
+        )
+
+
+def _one_for_all(mapped: Mapping[str, list[MappedTest]]) -> list[str]:
+    """Who names several requirements may prove one of them: said, since nobody can see which."""
+    alone: dict[str, list[str]] = {}
+    for ident, tests in mapped.items():
+        if len(tests) == 1:
+            alone.setdefault(tests[0].id, []).append(ident)
+    return [f"one test alone proves {', '.join(each)}: {test}" for test, each in alone.items() if len(each) > 1]
 
 
 def _due(candidate: Candidate) -> list[Requirement]:
@@ -90,6 +114,7 @@ def _by_green_tests(candidate: Candidate, run: TestRun, due: list[Requirement]) 
 def texts_of(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
     """What each of these tests names, by its source; a test without a known file only by its own name."""
     files: dict[str, WrittenFile] = {}
+    asking = AskedAnswers(candidate)
     for test in tests:
         path, plain = written_name(test)
         if stack_of(path) is None:
@@ -97,15 +122,17 @@ def texts_of(candidate: Candidate, tests: Iterable[str]) -> Iterable[str]:
             continue
         if path not in files:
             files[path] = tests_in(candidate.read(candidate.commit, path) or b"", path)
+        if example := example_text(candidate, path, plain):
+            yield f"{example} {test}"
         for written in files[path].tests.values():
-            if written.counts and plain in ("", written.name):
-                yield f"{written.text} {_parameters(test)}"
+            if written.counts and asking.asks(written) and (not plain or written.is_reported_as(plain)):
+                yield f"{written.text} {_parameters(test, written)}"
 
 
-def _parameters(test: str) -> str:
-    """What a report adds to the name in the source: pytest's parameters, Go's subtests."""
+def _parameters(test: str, written: WrittenTest) -> str:
+    """What a report adds to the name in the source: pytest's parameters, Go's subtests, a row of a table in Node."""
     path, plain = written_name(test)
-    return test.removeprefix(f"{path}::").removeprefix(plain)
+    return test.removeprefix(f"{path}::").removeprefix(plain if plain == written.name else "")
 
 
 def _by_text(candidate: Candidate, due: list[Requirement]) -> GateResult:
@@ -139,7 +166,7 @@ def _result(missing: list[str], unverified: list[str]) -> GateResult:
 def _finding(missing: list[str]) -> Finding:
     message = (
         f"no test proves {', '.join(missing)}: name the id in the name, a marker or the docstring of a test that "
-        "fails without the code and passes with it (a skipped, expected-to-fail or empty test does not count)"
+        "fails without the code and passes with it (who is skipped, expected to fail or asserts nothing does not count)"
     )
     return Finding(
         gate=GateName.REQUIREMENTS, verdict=Verdict.REQUIREMENT_UNTESTED, message=message, requirements=missing

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, Job, TestRun
+from damascus.domain.run_counts import RunCounts
+from damascus.stacks.printed import OUTCOMES, printed_outcomes
 
 TO_THE_END = "--continue-on-collection-errors --maxfail=0"
 
@@ -33,6 +35,7 @@ def evidence(gate: str, run: TestRun) -> Evidence:
         seconds=run.seconds,
         log=run.log,
         summary=summary(run),
+        kept=run.kept,
     )
 
 
@@ -41,6 +44,42 @@ def summary(run: TestRun) -> str:
     if not run.counted:
         return f"{ended}, tests not counted"
     return f"{ended}, {run.passed} passed, {run.failed} failed, {run.skipped} skipped"
+
+
+def counts(run: TestRun) -> RunCounts:
+    """By the report, test by test, and where that hides something by the runner's own last line: pytest's report calls
+    an unexpected pass a pass. A line that tells anything else is not the runner's: a test can print one."""
+    told = {name: sum(case.status == name for case in run.cases) for name in OUTCOMES}
+    told["failed"] += sum(case.status == "error" for case in run.cases)
+    single = tells_single_tests(run)
+    if not single:
+        told = {"passed": run.passed, "failed": run.failed, "skipped": run.skipped, "xfailed": 0, "xpassed": 0}
+    runners = sorted({call.runner for call in run.calls})
+    printed = printed_outcomes(run.summary) if len(runners) < 2 else {}
+    differs: list[str] = []
+    if printed and _is_finer(printed, told):
+        told = printed
+    elif printed:
+        differs = [f"{name} {told[name]} and {printed[name]}" for name in OUTCOMES if told[name] != printed[name]]
+    return RunCounts(
+        counted=run.counted,
+        total=sum(told.values()),
+        **told,
+        single=single,
+        runners=runners,
+        summary=run.summary,
+        differs=differs if run.counted else [],
+    )
+
+
+def _is_finer(printed: Mapping[str, int], told: Mapping[str, int]) -> bool:
+    """The same, but for passes and skips that were expected to be none."""
+    return (
+        printed["failed"] == told["failed"]
+        and printed["passed"] <= told["passed"]
+        and printed["passed"] + printed["xpassed"] == told["passed"] + told["xpassed"]
+        and printed["skipped"] + printed["xfailed"] == told["skipped"] + told["xfailed"]
+    )
 
 
 def failed_tests(run: TestRun) -> list[str]:

@@ -13,6 +13,7 @@ from damascus.domain.names import folding_together, special
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.scope import Scope
 from damascus.domain.verdict import Verdict
+from damascus.gates.docs_only import changed_code
 from damascus.git.mirror import Mirror
 from damascus.git.strict import faults, needs_look
 from damascus.stacks import stack_of
@@ -39,7 +40,8 @@ class ScopeGate(Gate):
 
     def check(self, candidate: Candidate) -> GateResult:
         refused = {file.path: why for file in candidate.changed if (why := _refusal(candidate, file))}
-        refused = refused or _twins(candidate) or self._unsound(candidate) or _turned_around(candidate)
+        refused = refused or _twins(candidate) or self._unsound(candidate)
+        refused = refused or _turned_around(candidate) or changed_code(candidate)
         findings = [_finding(refused)] if refused else []
         summary = f"{len(refused)} of {len(candidate.changed)} changed paths refused"
         evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)

@@ -1,5 +1,6 @@
-"""Two smells of Python code that is written for its test. They are told to the critic and to people, with the lines:
-an `__eq__` that is always true, and a function whose answers are the very literals that the story's tests use."""
+"""Smells of Python code that is written for its test. They are told to the critic and to people, with the lines: an
+`__eq__` that is always true, a function or a table whose answers are the very literals that the story's tests use, a
+builtin that is replaced for everybody."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,9 @@ def suspicions(candidate: Candidate, paths: Iterable[str]) -> Iterator[str]:
         for node in sorted(functions, key=lambda one: one.lineno):
             if said(node) not in old:
                 yield from _of(node, path, asked)
+        known = {said(node) for node in before.body} if before else set()
+        for statement in (one for one in tree.body if said(one) not in known) if tree else ():
+            yield from _of_module(statement, path, asked)
 
 
 def _of(node: Def, path: str, asked: set[object]) -> Iterator[str]:
@@ -31,6 +35,25 @@ def _of(node: Def, path: str, asked: set[object]) -> Iterator[str]:
     answers = [value for value in _literals(node) if value in asked]
     if len(set(answers)) >= ENOUGH and len(set(answers)) == len(set(_literals(node))) and _a_table(node):
         yield f"suspicious: {path}:{node.lineno} {node.name} answers with the tests' own literals"
+
+
+def _of_module(node: ast.stmt, path: str, asked: set[object]) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store) and _is_builtins(part.value):
+            yield f"suspicious: {path}:{part.lineno} replaces builtins.{part.attr} for the whole process"
+    table = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+    if isinstance(table, ast.Dict) and len(table.keys) >= ENOUGH and set(_literals(table)) <= asked and _plain(table):
+        yield f"suspicious: {path}:{node.lineno} a table of the tests' own questions and answers"
+
+
+def _is_builtins(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("builtins", "__builtins__")
+
+
+def _plain(table: ast.Dict) -> bool:
+    """Keys and values are literals, and some of them are none that stand in every program."""
+    parts = [*table.keys, *table.values]
+    return all(isinstance(part, ast.Constant) for part in parts) and bool(_literals(table))
 
 
 def _always_true(node: Def) -> bool:

@@ -5,7 +5,7 @@ from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import code_paths
 from damascus.gates.kept_green import lost
 from damascus.gates.red_green import turned_green
-from damascus.gates.runs import evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
+from damascus.gates.runs import counts, evidence, failed_tests, job, passed_tests, tells_single_tests, uncounted
 from damascus.gates.unreported import not_run, silent_runner, unread
 from damascus.stacks.cases import CUT_OFF
 from damascus.stacks.printed import plain
@@ -37,6 +37,7 @@ class Tests(Gate):
             evidence=[evidence(self.name, run)],
             unverified=[*uncounted(run), *explained, *_restored(candidate, run)],
             green_tests=passed_tests(run),
+            run=counts(run),
         )
 
     def _failure(self, candidate: Candidate, run: TestRun) -> Finding | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from damascus.domain.errors import GitError, TransientError
+from damascus.domain.errors import DamascusError, GitError, TransientError
 from damascus.domain.failures import transient_git_output
 
 IDENTITY = {
@@ -126,6 +126,10 @@ def run_git(
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise TransientError(f"git {args[0]} took over {limit:.0f} s") from None
+    except FileNotFoundError as err:
+        if err.filename != "git":  # the folder it is to run in
+            raise
+        raise DamascusError("git is not on the PATH. Install it, or put its folder there.") from None
     return GitResult(done.returncode, done.stdout, done.stderr.decode("utf-8", errors="replace"))
 
 

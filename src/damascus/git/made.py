@@ -207,7 +207,7 @@ def lay(source: Path, target: Path, name: str) -> None:
     elif holds_packages(source):
         raise DamascusError(
             f"the candidate has files at {name}, which the set-up command of [workspace] makes. Take them out of the "
-            "story's scope, or stop making that folder by set-up; then retry."
+            "story's scope, or keep set-up from making that folder; then retry."
         )
     elif source.is_dir() and not source.is_symlink() and target.is_dir() and not target.is_symlink():
         for each in sorted(os.listdir(source)):

@@ -188,9 +188,18 @@ class Mirror:
         """A candidate has exactly one."""
         return self.objects.commit(commit).parents[0]
 
+    def is_candidate(self, commit: Sha) -> bool:
+        """Is it here, a commit with one parent?"""
+        found = self.objects.find([commit])[0]
+        return found is not None and found.kind == "commit" and len(self.objects.commit(commit).parents) == 1
+
     def author(self, commit: Sha) -> str:
         """Name and address."""
         return self.objects.commit(commit).author.rpartition(">")[0] + ">"
+
+    def made_at(self, commit: Sha) -> str:
+        """When it was committed, in UTC."""
+        return self.objects.commit(commit).made_at.isoformat()
 
     def message(self, commit: Sha) -> str:
         return self.objects.commit(commit).message

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from damascus.domain.errors import TransientError
@@ -16,6 +17,7 @@ __all__ = ["EMPTY_TREE", "Commit", "GitObject", "Objects", "Recent", "identity_n
 EMPTY_TREE = Sha("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 SMALL = 100_000
 KEPT = 512
+SMALL_BLOB = 16_000
 TREES_KEPT = 64
 
 
@@ -27,6 +29,11 @@ class Commit:
     parents: tuple[Sha, ...]
     author: str
     message: str
+    committer: str = ""
+
+    @property
+    def made_at(self) -> datetime:
+        return datetime.fromtimestamp(int(self.committer.split()[-2]), UTC)
 
 
 def identity_now(author: str = "") -> str:
@@ -42,6 +49,7 @@ class Objects:
         self.git = git
         self.disk = Disk(git, borrowed)
         self._small: Recent[str, GitObject] = Recent(KEPT)
+        self._blobs: Recent[str, GitObject] = Recent(KEPT)
         self._trees: Recent[str, dict[str, TreeEntry]] = Recent(TREES_KEPT)
 
     # ── read ──────────────────────────────────────────────────────────────────────────────────────
@@ -74,12 +82,14 @@ class Objects:
         return found
 
     def _object(self, sha: str) -> GitObject | None:
-        """Commits and trees are asked for again and again."""
-        known = self._small.get(sha)
+        """Commits and trees are asked for again and again, and the files of one change by every gate that looks."""
+        known = self._small.get(sha) or self._blobs.get(sha)
         if known is not None:
             return known
         found = self.disk.read(sha)
-        if found is not None and found.kind != "blob" and len(found.data) < SMALL:
+        if found is not None and found.kind == "blob" and len(found.data) < SMALL_BLOB:
+            self._blobs.keep(sha, found)
+        elif found is not None and found.kind != "blob" and len(found.data) < SMALL:
             self._small.keep(sha, found)
         return found
 
@@ -112,7 +122,7 @@ class Objects:
         fields = [line.partition(" ") for line in head.split("\n")]
         parents = tuple(Sha(value) for key, _, value in fields if key == "parent")
         first = {key: value for key, _, value in reversed(fields)}
-        return Commit(Sha(first["tree"]), parents, first["author"], message)
+        return Commit(Sha(first["tree"]), parents, first["author"], message, first["committer"])
 
     # ── write ─────────────────────────────────────────────────────────────────────────────────────
 

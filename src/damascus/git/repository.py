@@ -1,6 +1,7 @@
 """The user's repository: found from any folder inside it, read with our own environment, changed by landing only.
 
-It belongs to the user. Besides main, which `git/landing.py` moves, we write four keys of its git config:
+It belongs to the user. Besides main, which `git/landing.py` moves, we write notes on what landed (`git/notes.py`) and
+four keys of its git config:
 `damascus.project` and `damascus.repository` (who it is, so that a moved folder is found again), `damascus.queue` and
 `damascus.owner`.
 """
@@ -115,7 +116,7 @@ class Repository:
         for name in ("/".join(parts[: n + 1]) for n in range(len(parts))):
             if self.git.run("show-ref", "--verify", "--quiet", f"refs/heads/{name}", check=False).code == 0:
                 raise DamascusError(
-                    f"{self.top} has a branch called {name}, so that no branch {prefix}STORY can exist. Rename it "
+                    f"{self.top} has a branch called {name}, so no branch {prefix}STORY can exist. Rename it "
                     f"(git branch -m {name} NEWNAME), or set another branch_prefix under [project] in damascus.toml."
                 )
 
@@ -179,7 +180,7 @@ class Repository:
             if holder not in (None, queue):
                 raise DamascusError(
                     f"{self.top} is worked by another Damascus queue, of {named or 'an unnamed owner'}. "
-                    f"If that one is gone, take over: {self._config_command('--unset damascus.queue')}"
+                    f"If that one is gone, take over: {self._config_command(f'damascus.queue {shlex.quote(queue)}')}"
                 )
             if named != owner:
                 self.git.run("config", "damascus.owner", owner)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from damascus.domain.config import Config
-from damascus.domain.errors import DamascusError, Stopping
+from damascus.domain.errors import DamascusError, SetupFailed, Stopping
 from damascus.domain.ids import Sha
 from damascus.git.in_place import set_up_in
 from damascus.git.made import (
@@ -138,7 +138,7 @@ class WorkspaceSetup:
             return
         if ".." in Path(name).parts or name.startswith("/") or not source.is_file():
             raise DamascusError(
-                f"[workspace] copy names {name}, no file in {self.user_top}. Create it or correct damascus.toml."
+                f"[workspace] copy names {name}, no file of {self.user_top}. Create it or correct damascus.toml."
             )
         if not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -211,9 +211,10 @@ class WorkspaceSetup:
         if done.stopped:
             raise Stopping
         if done.exit_code != 0:
-            raise DamascusError(
+            raise SetupFailed(
                 f"the set-up command of [workspace] failed (exit {done.exit_code}): {config.workspace.setup!r}. "
-                f"See {place.log}; correct it on main and retry."
+                f"See {place.log}; correct it on main and retry.",
+                str(place.log),
             )
 
 

@@ -15,10 +15,11 @@ FEW_COMMITS = 5
 FEW_OBJECTS = 200
 
 
-def hand_over(source: Objects, target: Objects, old: Sha, new: Sha, *, durable: bool = True) -> bool:
-    """Write what `new` needs beyond `old`, the commit last. False: not that simple, nothing was written."""
+def hand_over(source: Objects, target: Objects, old: Sha | None, new: Sha, *, durable: bool = True) -> bool:
+    """Write what `new` needs beyond `old` (None: beyond nothing), the commit last. False: not that simple, nothing was
+    written."""
     try:
-        wanted = list(_needed(source, old, new))
+        wanted = list(needed(source, old, new))
     except (KeyError, OverflowError):
         return False
     found = source.find(wanted)
@@ -30,8 +31,13 @@ def hand_over(source: Objects, target: Objects, old: Sha, new: Sha, *, durable: 
     return True
 
 
-def _needed(source: Objects, old: Sha, new: Sha) -> Iterator[Sha]:
+def needed(source: Objects, old: Sha | None, new: Sha, most: int = FEW_OBJECTS) -> Iterator[Sha]:
     """Object ids in an order in which nothing is written before what it names."""
+    if old is None:
+        if source.commit(new).parents:
+            raise OverflowError
+        yield from (*_below(source, None, source.tree_of(new)), new)
+        return
     line = [new]
     while line[-1] != old:
         parents = source.commit(line[-1]).parents
@@ -42,7 +48,7 @@ def _needed(source: Objects, old: Sha, new: Sha) -> Iterator[Sha]:
     for commit, before in reversed(list(pairwise(line))):
         for sha in (*_below(source, source.tree_of(before), source.tree_of(commit)), commit):
             count += 1
-            if count > FEW_OBJECTS:
+            if count > most:
                 raise OverflowError
             yield sha
 

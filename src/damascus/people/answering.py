@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from damascus.app import App, Project
 from damascus.domain import recovery
 from damascus.domain.errors import DamascusError, UsageError
-from damascus.domain.recovery import Chosen, QuestionAbout, QuestionKind
+from damascus.domain.recovery import Chosen, OptionId, QuestionAbout, QuestionKind
 from damascus.people import breakages
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.people.places import repository_of
@@ -74,6 +74,8 @@ def answer_all(app: App, project: Project, said: str, actor_in: Callable[[Projec
     if not choices:
         raise DamascusError(f"no open question has an option {said.split(maxsplit=1)[0]!r}. See them: damascus inbox")
     first = next(iter(choices.values()))
+    if first.id is OptionId.SOME_EQUIVALENT:
+        raise UsageError("the numbers of mutants are those of one question. Answer each by itself: damascus inbox")
     meant = [number for number, choice in choices.items() if (choice.id, choice.option) == (first.id, first.option)]
     for number in meant:
         asked_now = question(app, project, number)
@@ -111,7 +113,8 @@ def _about_write(app: App, asked: OpenQuestion, said: str) -> Done:
     """The agent waits for it, so the story itself is left alone."""
     issue = asked.row
     words = issue["options"]
-    text = words[int(said) - 1] if said.isdecimal() and 1 <= int(said) <= len(words) else said
+    position = recovery.position_of(said)
+    text = words[position - 1] if 1 <= position <= len(words) else said
     if parsed(text) is None:
         raise UsageError(f"question {issue['id']} is about a write. Answer apply, edit, or reject: and the reason.")
     people.close(app.database, asked.project.row.id, issue, text)

@@ -15,7 +15,7 @@ from damascus.store import views
 from damascus.store.db import Row
 from damascus.store.journal import latest
 
-MADE = ("implement", "propose", "approval")
+MADE = ("implement", "commit", "propose", "approval")
 """The steps that name a commit: the agent's work, the judged candidate, what a person is asked to approve."""
 
 
@@ -75,7 +75,7 @@ def _made(app: App, project: Project, row: Row) -> Change:
     if judged:
         _bring(app, project, Sha(judged), story)
         return Change(story, "candidate", project.mirror.parent(Sha(judged)), Sha(judged))
-    commit = (done.get("implement") or {}).get("commit")
+    commit = (done.get("commit") or done.get("implement") or {}).get("commit")
     if not commit:
         raise DamascusError(_nothing(project, story))
     _bring(app, project, Sha(commit), story)

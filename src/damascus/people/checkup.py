@@ -15,9 +15,10 @@ from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ports import Probed
 from damascus.forges.doctor import examine as examine_forge
 from damascus.git.repository import Repository
-from damascus.people import contract_tools, mutation_tools, trials
+from damascus.people import contract_tools, mutation_tools, trials, visual_tools
 from damascus.people.setting_up import found_in
 from damascus.people.workers import living
+from damascus.stacks.gate_commands import NO_COMMAND, GateCommand
 from damascus.stacks.suite import Suite
 from damascus.store import views
 from damascus.system import sandbox
@@ -45,7 +46,9 @@ def examine(app: App, here: Path, *, test: bool) -> Iterator[Check]:
         return
     yield _settings(project)
     yield _suite(project)
+    yield from _gate_commands(project)
     yield from contract_tools.examine(project.config.contracts)
+    yield from visual_tools.examine(project.config.visual)
     yield from _python(project)
     yield from mutation_tools.examine(project)
     yield from _forge(app, project)
@@ -119,12 +122,23 @@ def _suite(project: Project) -> Check:
     return Check("suite", "ok", f"every candidate passes {told}{write}")
 
 
+def _gate_commands(project: Project) -> Iterator[Check]:
+    """What must exit 0 on every candidate beside the tests; nothing to say where there is none."""
+    asked, main = [GateCommand(*each) for each in project.settings.commands], project.row.main_branch
+    none = [name for name, text in project.config.gates.commands.items() if text.strip().lower() == NO_COMMAND]
+    told = [*(each.told(main) for each in asked), *(f"{name}: there is none, as every receipt says" for name in none)]
+    if told:
+        write = ". Write what was found there: [gates.commands]" if any(each.found for each in asked) else ""
+        yield Check("gate commands", "ok", f"every candidate passes {', '.join(told)}{write}")
+
+
 def _python(project: Project) -> Iterator[Check]:
     """Damascus' own environment, first on PATH, would be what the project's tests import from."""
     found = shutil.which("python3")
     own = sys.prefix != sys.base_prefix and found and Path(found).parent == Path(sys.prefix) / "bin"
     config = project.config
-    commands = [project.settings.suite, *config.gates.commands.values(), *config.ci.jobs.values()]
+    asked = (text for _, text, _ in project.settings.commands)
+    commands = [project.settings.suite, *asked, *config.ci.jobs.values()]
     if own and any(BARE_PYTHON.search(command) for command in commands):
         yield Check(
             "python", "warn",
@@ -153,7 +167,7 @@ def _forge(app: App, project: Project) -> Iterator[Check]:
 
 def _agent(app: App, project: Project) -> Check:
     agent = project.config.agent
-    kind = agent.kind or ("command" if agent.command else "claude")
+    kind = agent.kind_of("")
     if kind == "command":
         return _command_agent(project, agent.command)
     if kind == "scripted":

@@ -33,6 +33,13 @@ def packed(ground: "Ground", spec_file: Path, named: str) -> bytes:
     return _tar(files)
 
 
+def packed_as_found(spec_file: Path, named: str) -> bytes | None:
+    """The same bytes, for who checks a receipt; None where the folder is not at hand."""
+    folder = (spec_file.parent / named).resolve()
+    files = sorted(_files(folder, spec_file, named)) if folder.is_dir() else []
+    return _tar(files) if files else None
+
+
 def _refuse_seen(ground: "Ground", spec_file: Path, folder: Path, named: str) -> None:
     """What is tracked, or lies where agents work, is no secret from them."""
     if ground.worktrees and folder.is_relative_to(ground.worktrees.resolve()):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from damascus.app import Project
 from damascus.domain.errors import UsageError
+from damascus.domain.visible import visible
 from damascus.people.acts import Done
 from damascus.store import people, projects
 from damascus.store.db import Database
@@ -29,6 +30,8 @@ class Released(Done):
 
 def hold(db: Database, project: Project, reason: str, repo: str | None = None) -> Held:
     """Nothing starts in it or its chain until it is released. No name means the project's folder itself."""
+    if not visible(reason):
+        raise UsageError("say why. Write it like: damascus hold a key was pushed")
     row = _named(db, project, repo)
     number = people.hold(db, row.id, row.repo_id, reason)
     return Held(f"{row.repo} is held: {reason}.", f"damascus release {row.repo}", row.repo, reason, number)

@@ -7,6 +7,7 @@ from damascus.app import App, Project
 from damascus.engine.maintenance.retention import rules
 from damascus.engine.tools import nothing
 from damascus.people.acts import Done
+from damascus.store import projects
 from damascus.toolset import make_tools
 
 
@@ -24,10 +25,12 @@ class Aged:
 
 @dataclass(frozen=True)
 class Pruned(Done):
-    """By repository and kind."""
+    """By repository and kind, of one project. `others` share the installation, and keep theirs."""
 
     dry_run: bool
     aged: tuple[Aged, ...]
+    project: str
+    others: tuple[str, ...] = ()
 
 
 def prune(app: App, project: Project, *, dry_run: bool) -> Pruned:
@@ -42,6 +45,10 @@ def prune(app: App, project: Project, *, dry_run: bool) -> Pruned:
             if old.count and not dry_run:
                 rule.prune(rule.days)
             aged.append(Aged(each.row.repo, rule.what, rule.days, old.count, old.bytes, old.oldest))
-    count = sum(each.count for each in aged)
-    said = f"{count} would go, and nothing was touched." if dry_run else f"{count} went."
-    return Pruned(said, "damascus db prune" if dry_run and count else "damascus status", dry_run, tuple(aged))
+    count, name = sum(each.count for each in aged), project.row.name
+    others = tuple(projects.others(app.database, project.row))
+    said = f"{count} of {name} would go, and nothing was touched." if dry_run else f"{count} of {name} went."
+    if others:
+        said += f" Ask for {', '.join(others)} in their own folders: each has its own [retention]."
+    following = "damascus db prune" if dry_run and count else "damascus status"
+    return Pruned(said, following, dry_run, tuple(aged), name, others)

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from damascus.app import Project
 from damascus.domain import money, recovery
+from damascus.domain.errors import UsageError
+from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of
 from damascus.domain.recovery import Chosen, OptionId
 from damascus.people import stories
 from damascus.people.acts import Actor, Done, goes_on
@@ -42,7 +44,7 @@ Doing = Callable[[Answering], Done]
 def about_story(a: Answering) -> Done:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
     options = a.issue["options"]
-    if not a.choice.id and recovery.APPROVE in options:
+    if not a.choice.id and (recovery.APPROVE in options or recovery.ACCEPT in options):
         return _send_back(a)  # no agent would hear them where it only waits for a word
     otherwise = _land_now if recovery.LAND_NOW in options else _words  # it waits: there is no agent to tell
     return DOES.get(a.choice.id, otherwise)(a)
@@ -92,6 +94,24 @@ def _equivalent(a: Answering) -> Done:
     recovery.needed(a.choice, a.issue["id"])
     acted = people.look_again(a.db, a.of, a.story, a.choice.told)
     return Done(f"{a.story} goes on in phase {acted.phase} where it was: {a.choice.told}.", goes_on(a.story))
+
+
+def _accept_pictures(a: Answering) -> Done:
+    acted = people.accept_pictures(a.db, a.of, a.issue, a.person.name)
+    said = f"{a.story} goes on in phase {acted.phase} where it was: its pictures are accepted by {a.person.name}."
+    return Done(said, goes_on(a.story))
+
+
+def _some_equivalent(a: Answering) -> Done:
+    """The rest needs tests, so an agent is sent; where none is left, the run goes on where it is."""
+    shown = marks_of(a.issue["question"], MUTANTS)
+    marks, _ = chosen_marks(shown, recovery.needed(a.choice, a.issue["id"]))
+    if not marks:
+        raise UsageError(
+            f"say which of the mutants, 1 to {len(shown)}, and why. "
+            f"Write it like: damascus answer {a.issue['id']} {recovery.SOME_EXAMPLE}"
+        )
+    return _equivalent(a) if set(marks) == set(shown) else _retried(a, a.choice.told)
 
 
 def _close(a: Answering) -> Done:
@@ -146,11 +166,14 @@ def _approve(a: Answering) -> Done:
 
 
 def _send_back(a: Answering) -> Done:
+    if recovery.APPROVE not in a.issue["options"]:
+        return _respawn(a)
     return stories.send_back(a.db, a.project, a.story, a.person, recovery.needed(a.choice, a.issue["id"]))
 
 
 DOES: dict[OptionId, Doing] = {
     OptionId.APPROVE: _approve,
+    OptionId.ACCEPT: _approve,
     OptionId.SEND_BACK: _send_back,
     OptionId.RETRY: _retry,
     OptionId.CANCEL: _cancel,
@@ -159,7 +182,9 @@ DOES: dict[OptionId, Doing] = {
     OptionId.LOOK_AGAIN: _where_it_was,
     OptionId.ACCEPT_TESTS: _where_it_was,
     OptionId.KEEP_TESTS: _where_it_was,
+    OptionId.ACCEPT_PICTURES: _accept_pictures,
     OptionId.ALL_EQUIVALENT: _equivalent,
+    OptionId.SOME_EQUIVALENT: _some_equivalent,
     OptionId.LAND_NOW: _land_now,
     OptionId.MEANT_SO: _close,
     OptionId.FIX_PERMISSION: _allowed,

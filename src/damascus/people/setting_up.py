@@ -1,7 +1,9 @@
 """A git repository becomes a project: what is found in it, what its damascus.toml says first, how that gets to main."""
 
 import json
+import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +16,14 @@ from damascus.git.repository import Repository
 from damascus.people import presets
 from damascus.people.acts import Committing, Done
 from damascus.people.presets import Way
-from damascus.settings_on_main import read_at, suite_on
+from damascus.settings_on_main import commands_on, read_at, suite_on
+from damascus.stacks.gate_commands import GateCommand
 from damascus.stacks.suite import Suite
 from damascus.store.projects import ProjectRow
 from damascus.working_set import declare_graph
 
 MESSAGE = "damascus: settings"
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 TEXT = """\
 # How stories of this repository are built and judged. Every key has a default (docs/config.md).
 # Damascus reads this file from {main}: what is not committed there does not hold.
@@ -32,9 +36,19 @@ name = {name}
 # "none": there is none, and every receipt says so.
 {command}
 
+[gates.commands]
+# What must exit 0 on every story's commit beside the tests: lint, types, build. What is found in the repository and
+# not named here holds as well; "none": there is none, and every receipt says so.
+{gates}
+
 [ci.jobs]
 # Commands that CI runs on every story's commit. Default: the test command above and the story's own.
 # lint = "make lint"
+
+[flow]
+# direct: one agent writes, every gate judges. full: critics attack its tests and its code first, in twelve steps, for
+# five to ten times the cost (docs/flow.md); single stories can choose it by `flow: full` in their spec.
+# profile = "full"
 
 [workspace]
 # A command that prepares a fresh checkout (cached by your lock files), and untracked files it needs.
@@ -42,6 +56,11 @@ name = {name}
 # copy = [".env.test"]
 
 {agent}"""
+
+FLOW = (
+    "One agent builds each story and every gate judges it. With critics between (`flow: full` in a spec) that costs "
+    "five to ten times as much and brings tests that somebody tried to fool (docs/flow.md)."
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +72,7 @@ class SurveyedRepository:
     suite: Suite
     likely: str | None
     """What would run tests of this stack, were there any."""
+    commands: tuple[GateCommand, ...] = ()
 
     @property
     def command(self) -> str | None:
@@ -62,7 +82,8 @@ class SurveyedRepository:
         stack = " and ".join(self.stacks) or "no stack we know"
         none = "no tests found; each spec names its own"
         tests = f"tests run by: {self.suite.command}" if self.suite.command else none
-        return f"{stack}, lands on {self.main}, {tests}"
+        gates = "".join(f", {each.name} by: {each.command}" for each in self.commands)
+        return f"{stack}, lands on {self.main}, {tests}{gates}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +103,10 @@ def found_in(repository: Repository, environ: dict[str, str]) -> SurveyedReposit
     repository.refuse_unsupported(main, config.project.branch_prefix)
     listing = repository.git.out("ls-tree", "-r", "-z", "--name-only", f"refs/heads/{main}").split("\0")
     names = tuple(stack.name for stack in stacks.detect(listing))
-    return SurveyedRepository(main, names, suite_on(repository, main, config), stacks.default_command(listing))
+    commands = commands_on(repository, main, config).commands
+    return SurveyedRepository(
+        main, names, suite_on(repository, main, config), stacks.default_command(listing), commands
+    )
 
 
 def _written(file: Path, repository: Repository, found: SurveyedRepository, way: Way | None) -> str:
@@ -92,10 +116,26 @@ def _written(file: Path, repository: Repository, found: SurveyedRepository, way:
     name = json.dumps(repository.top.name, ensure_ascii=False)
     command = f"command = {json.dumps(found.suite.command or 'make test', ensure_ascii=False)}"
     command = command if found.suite.command else f"# {command}"
-    text = TEXT.format(main=found.main, name=name, command=command, agent=way.lines if way else presets.NONE)
+    agent, gates = way.lines if way else presets.NONE, _gate_lines(repository, found)
+    text = TEXT.format(main=found.main, name=name, command=command, gates=gates, agent=agent)
     parse_config(text)
     file.write_text(text, "utf-8")
     return "written"
+
+
+def _gate_lines(repository: Repository, found: SurveyedRepository) -> str:
+    """A line that can't be run would refuse every story: it is written as a remark."""
+    lines = []
+    for each in found.commands:
+        line = f"{_key(each.name)} = {json.dumps(each.command, ensure_ascii=False)}"
+        program = each.command.split()[0]
+        there = shutil.which(program) or (repository.top / program).exists()
+        lines.append(line if there else f"# {line}  # {program} is not here: let setup install it")
+    return "\n".join(lines or ['# lint = "make lint"'])
+
+
+def _key(name: str) -> str:
+    return name if BARE_KEY.fullmatch(name) else json.dumps(name)
 
 
 def set_up(
@@ -111,6 +151,7 @@ def set_up(
     if row.joined:
         said.append(f"{row.repo} is a repository of the project {row.name}. What it needs is named under [repo] needs.")
     said.append(f"{SETTINGS_FILE}: {_written(file, repository, found, way)}")
+    said += [FLOW] if new else []
     on_main, told = _brought_to_main(repository, found.main, commit)
     said.append(told)
     if way is not None:

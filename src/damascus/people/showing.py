@@ -33,6 +33,7 @@ class Shown:
     returned: Returned | None
     lost: str | None
     workspace: Path | None
+    run_folder: Path
 
     @property
     def concerns(self) -> list[str]:
@@ -58,6 +59,7 @@ class Shown:
             "returned": self.returned.model_dump() if self.returned else None,
             "concerns": self.concerns,
             "on_main": self.lost is None if row.phase == Phase.DONE else None,
+            "run_folder": str(self.run_folder),
         }
 
 
@@ -74,16 +76,19 @@ def shown(app: App, project: Project, name: str) -> Shown:
         steps=steps,
         issues=views.issues(db, row.id),
         dispatches=spending.of_story(db, row.id),
-        returned=_returned(project, row, whole, steps),
+        returned=_returned(project, whole, steps),
         lost=missing.get(row.story_id),
         workspace=workspace if workspace.exists() else None,
+        run_folder=project.runs / row.story_id,
     )
 
 
-def _returned(project: Project, row: StoryRow, whole: Row, steps: list[Row]) -> Returned | None:
+def _returned(project: Project, whole: Row, steps: list[Row]) -> Returned | None:
     """What the worker came back with, by git's and CI's word (W12); None while there is no candidate."""
-    if not whole["candidate"] or not row.base_commit:
+    if not whole["candidate"]:
         return None
     said = [step["output"] for step in steps if step["step"] == "ci" and step["status"] == "done"]
     ci = CiRun.model_validate(said[-1]) if said else None
-    return returned(project.mirror, Sha(row.base_commit), Sha(whole["candidate"]), ci, project.config.test.patterns)
+    head = Sha(whole["candidate"])
+    own = project.mirror.parent(head)  # the row's base may be older: what landed since is not the story's
+    return returned(project.mirror, own, head, ci, project.config.test.patterns)

@@ -94,6 +94,8 @@ def _read(name: str) -> bytes:
     try:
         if path.is_dir():
             raise UsageError(f"{told} is a folder. Name the spec files in it: damascus add {told}/*.md. {NOTHING}")
+        if path.exists() and not path.is_file():  # a pipe would keep us waiting, a device may have no end
+            raise UsageError(f"{told} is no plain file. Name a spec file. {NOTHING}")
         with path.open("rb") as file:
             raw = file.read(SPEC_LIMIT + 1)
     except FileNotFoundError:

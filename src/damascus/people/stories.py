@@ -7,6 +7,7 @@ from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ids import short
 from damascus.domain.verdict import Verdict
+from damascus.domain.visible import visible
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.store import people
 from damascus.store.db import Database
@@ -38,7 +39,7 @@ class ApprovedCommit(OnStory):
 
 def retry(db: Database, project: Project, story: str, hint: str = "") -> OnStory:
     """A new run and a new budget; the next agent is told the hint."""
-    acted = people.retry(db, project.row.id, story, hint or None)
+    acted = people.retry(db, project.row.id, story, visible(hint) or None)
     taken = " It was taken from the worker that had it." if acted.was_leased else ""
     said = f"{acted.story_id} goes on in phase {acted.phase} with a new budget.{taken}"
     return OnStory(said, goes_on(acted.story_id), acted.story_id, acted.phase, acted.was_leased)
@@ -53,7 +54,7 @@ def retry_all(db: Database, project: Project, verdict: str = "", hint: str = "")
     if not found:
         raise DamascusError("no story is blocked" + (f" after {verdict}" if verdict else "") + ". See: damascus status")
     for row in found:
-        people.retry(db, project.row.id, row["story_id"], hint or None)
+        people.retry(db, project.row.id, row["story_id"], visible(hint) or None)
     names = tuple(row["story_id"] for row in found)
     return OnStories(f"{len(names)} go on with a new budget: {', '.join(names)}.", goes_on(), names)
 
@@ -75,6 +76,10 @@ def approve(db: Database, project: Project, story: str, person: Actor, words: st
 
 def send_back(db: Database, project: Project, story: str, person: Actor, words: str) -> OnStory:
     """To its agent, which is told the words and gets a new budget."""
+    if not visible(words):
+        raise UsageError(
+            "say in words what has to be different. Write it like: damascus send-back S-21 name it parse, not read"
+        )
     done = people.send_back(db, project.row.id, story, Word(person.name, person.by, words))
     said = f"{done.story_id} goes back to build with a new budget; its agent is told: {words}"
     return OnStory(said, goes_on(done.story_id), done.story_id, done.phase)

@@ -47,7 +47,8 @@ def logs_in(folder: Path) -> list[StoryLog]:
 
 
 def is_of(log: StoryLog, step: str) -> bool:
-    return log.name.startswith((step, *LOGS_OF.get(step, ())))
+    """By its name, or by the folder of its agent where a run has several."""
+    return log.name.startswith((step, *LOGS_OF.get(step, ()))) or log.path.parent.name.startswith(f"{step}-")
 
 
 def wanted(found: list[StoryLog], row: StoryRow, step: str | None) -> list[StoryLog]:
@@ -60,6 +61,7 @@ def wanted(found: list[StoryLog], row: StoryRow, step: str | None) -> list[Story
         told = [log for log in told if log.name.startswith(TRANSCRIPT)] or _no_trials(told)
     newest = [log for log in told if log.run == told[-1].run]
     spoken = [log for log in newest if log.name.startswith(TRANSCRIPT)]
+    spoken = [log for log in spoken if log.path.parent == spoken[-1].path.parent]
     return sorted(spoken, key=lambda log: log.name) or newest[-1:]
 
 

@@ -16,7 +16,7 @@ from damascus.people import claims
 from damascus.people.acts import Done
 from damascus.people.overview import no_agent
 from damascus.store.db import Row
-from damascus.store.receipts import receipt
+from damascus.store.receipts import evidence
 from damascus.telling import asked, costs
 from damascus.telling.phrases import listed, plural
 
@@ -86,7 +86,7 @@ def _unverified(app: App, project: Project, landed: list[Row]) -> Iterator[str]:
     for row in landed[-LOOKED_AT:]:
         found: list[str] = []
         with suppress(DamascusError):  # it landed without an agent's work
-            found = receipt(app.database, project.row, row["story_id"])["unverified"]
+            found = evidence(app.database, project.row, row["story_id"])["unverified"]
         first = first or (row["story_id"] if found else "")
         names.update(name.partition(":")[0] for name in found)
     if names:

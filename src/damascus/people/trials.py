@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus.app import App, Project
-from damascus.domain.check import Check
-from damascus.domain.errors import DamascusError, TransientError
+from damascus.domain.check import Check, State
+from damascus.domain.errors import DamascusError, SetupFailed, TransientError
 from damascus.domain.failures import CANNOT_START
 from damascus.domain.ids import Sha
 from damascus.domain.ports import EvidenceRunner, Job, TestRun
@@ -23,8 +23,14 @@ MOST_WORDS = 200
 ERROR = re.compile(
     r"^E\s+\S|\berror\b|\w(Error|Exception)\b|\bFAIL(ED|URE)?\b|not found|No such file|✗|panicked", re.IGNORECASE
 )
+NO_HISTORY = re.compile(r"setuptools[-_]scm|unable to detect version", re.IGNORECASE)
 ECHO = re.compile(r"> ")
 """So npm names what it starts; a package may be called error."""
+
+VERSION_FROM_GIT = (
+    "Checkouts have no git history to take a version from: set SETUPTOOLS_SCM_PRETEND_VERSION in the set-up command, "
+    "or export it and name it in [workspace] env (docs/config.md)."
+)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Trial:
     name: str
     command: str
     follows: str
+    found: bool = False
+    """Nobody named it, main's files tell it: where its program is not there, stories land without it (listed)."""
 
 
 def trials(project: Project) -> list[Trial]:
@@ -41,10 +49,7 @@ def trials(project: Project) -> list[Trial]:
     config, suite = project.config, project.settings.suite
     told = "What is red there is charged to no story, and proves nothing of any: every receipt lists it."
     found = [Trial("tests", suite, told)] if suite else []
-    found += [
-        Trial(f"gate {name}", text, "No story can pass before this does.")
-        for name, text in config.gates.commands.items()
-    ]
+    found += [Trial(f"gate {name}", text, told, by_files) for name, text, by_files in project.settings.commands]
     if config.forge.kind == "local":
         jobs = config.ci.jobs.items()
         found += [Trial(f"ci {name}", text, "No story can pass before this does.") for name, text in jobs]
@@ -84,6 +89,8 @@ def _set_up(project: Project, tip: Sha, runner: EvidenceRunner) -> Check | None:
 def _guarded(project: Project, tip: Sha, runner: EvidenceRunner, trial: Trial) -> Check:
     try:
         return _tried(project, tip, runner, trial)
+    except SetupFailed as err:
+        return Check(trial.name, "fail", f"{err}{_first_error_told(Path(err.log), Ground.of(project).listing())}")
     except (DamascusError, TransientError) as err:
         return Check(trial.name, "fail", str(err))
 
@@ -95,7 +102,8 @@ def _tried(project: Project, tip: Sha, runner: EvidenceRunner, trial: Trial) -> 
     done = runner.run(Job(project.mirror.tree(tip), trial.command, limit, "doctor", log))
     if done.green:
         return Check(trial.name, "ok", f"green on a clean checkout of {tip[:7]}: {trial.command}")
-    return Check(trial.name, "fail", _why_it_failed(project, trial, done, log))
+    state: State = "warn" if trial.found and done.exit_code in CANNOT_START else "fail"
+    return Check(trial.name, state, _why_it_failed(project, trial, done, log))
 
 
 def _why_it_failed(project: Project, trial: Trial, done: TestRun, log: Path) -> str:
@@ -103,16 +111,30 @@ def _why_it_failed(project: Project, trial: Trial, done: TestRun, log: Path) -> 
     counted = f", {done.passed} passed and {done.failed} failed" if done.counted else ""
     listing = Ground.of(project).listing()
     line, missing = first_error(log, listing)
-    first = f" First error: {line}" if line else ""
-    end = "" if first.endswith((".", "!", "?")) or not first else "."
+    first = f" {_sentence(line)}" if line else ""
     follows = trial.follows
     if done.exit_code in CANNOT_START:
         usual = (stack.install[0][1](listing) for stack in detect(listing) if stack.install)
         example = _example(project, missing or next(usual, ""))
         follows = f"It can't be started there: let [workspace] setup install it{example}, or name another command."
+        follows += " Until then every receipt lists it as not verified." if trial.found else ""
     elif missing:
         follows = f"{_hint(project, missing)} {follows}"
-    return f"{trial.command} {how} on a clean checkout of main{counted}.{first}{end} {follows} See {log}"
+    return f"{trial.command} {how} on a clean checkout of main{counted}.{first} {follows} See {log}"
+
+
+def _sentence(line: str) -> str:
+    return f"First error: {line}" + ("" if line.endswith((".", "!", "?")) else ".")
+
+
+def _first_error_told(log: Path, listing: Collection[str]) -> str:
+    """What a set-up said first; where it looked for its version in git, also the cure."""
+    lines = _lines(log)
+    told = next((line[:MOST_WORDS] for line in lines if NO_HISTORY.search(line)), "")
+    if told:
+        return f" {_sentence(told)} {VERSION_FROM_GIT}"
+    line, _ = first_error(log, listing)
+    return f" {_sentence(line)}" if line else ""
 
 
 def _hint(project: Project, example: str) -> str:
@@ -125,17 +147,21 @@ def _example(project: Project, example: str) -> str:
 
 def first_error(log: Path, listing: Collection[str]) -> tuple[str, str]:
     """The first line of an output that tells an error, and the set-up that would bring a package that is missing."""
-    try:
-        with log.open("rb") as file:
-            text = file.read(READ_LIMIT).decode("utf-8", errors="replace")
-    except OSError:
-        return "", ""
-    lines = [one_line(line) for line in text.splitlines() if line.strip() and not ECHO.match(line)]
+    lines = _lines(log)
     for line in lines:
         for pattern, example in (install for stack in REGISTRY.values() for install in stack.install):
             if re.search(pattern, line):
                 return line[:MOST_WORDS], example(listing)
     return next((line for line in lines if ERROR.search(line)), lines[0] if lines else "")[:MOST_WORDS], ""
+
+
+def _lines(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            text = file.read(READ_LIMIT).decode("utf-8", errors="replace")
+    except OSError:
+        return []
+    return [one_line(line) for line in text.splitlines() if line.strip() and not ECHO.match(line)]
 
 
 def _tools(app: App, project: Project) -> Tools:

@@ -151,12 +151,13 @@ CALLS = {
     "operations_of": "damascus.contracts.wire",
     "schema_files": "damascus.contracts.wire",
     "look_at_schema": "damascus.contracts.wire",
+    "compare_pictures": "damascus.screenshots.wire",
 }
 """Readers of agents' text that this process runs for the worker, and where they are written: pure, JSON to JSON."""
 CALL_SECONDS = 5
 """Of processor time. Whoever needs more has been given a text that was made for it: the process ends."""
-LONGER = {"look_at_description": 10, "look_at_schema": 10}
-"""Libraries of others, on two large documents at once."""
+LONGER = {"look_at_description": 10, "look_at_schema": 10, "compare_pictures": 30}
+"""Libraries of others, on two large documents or pictures at once."""
 CALL_MEMORY = 4 << 30
 
 

@@ -64,8 +64,15 @@ def is_judge(path: str, command: str = "") -> bool:
 
 
 def stack_of(path: str) -> Stack | None:
-    suffix = PurePosixPath(path).suffix
+    suffix = _suffix(path)
     return next((stack for stack in REGISTRY.values() if suffix in stack.extensions), None)
+
+
+def _suffix(path: str) -> str:
+    """As pathlib's, which makes an object of parts first: every gate asks it of every file."""
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return name[dot:] if 0 < dot < len(name) - 1 else ""
 
 
 def runner_called(name: str) -> Runner | None:

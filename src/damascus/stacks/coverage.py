@@ -4,12 +4,13 @@ Statements are read from the text, by rules of ours: no comment, setting or repo
 is told from inside the judged process, so it may refuse and never prove.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from damascus.domain.ports import Probe
+from damascus.domain.requirement_lines import spans, written
 from damascus.stacks import REGISTRY, stack_of
 from damascus.stacks.written import READ_LIMIT
 
@@ -127,13 +128,4 @@ class Measuring:
 
 def ranges(lines: Iterable[int]) -> str:
     """`3-5, 9`."""
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in _runs(sorted(set(lines))))
-
-
-def _runs(lines: list[int]) -> Iterator[tuple[int, int]]:
-    begin = None
-    for at, line in enumerate(lines):
-        begin = line if begin is None else begin
-        if at + 1 == len(lines) or lines[at + 1] != line + 1:
-            yield begin, line
-            begin = None
+    return written(spans(lines))

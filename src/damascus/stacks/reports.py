@@ -14,7 +14,7 @@ from damascus.domain.ports import Case
 from damascus.stacks import REGISTRY
 from damascus.stacks.counts import Counts
 from damascus.stacks.junit import read_junit
-from damascus.stacks.printed import plain, read_printed
+from damascus.stacks.printed import plain, read_printed, summary_lines
 from damascus.stacks.python.printed import pytest_summary, unittest_totals
 from damascus.stacks.stack import word
 from damascus.stacks.told import ReportedCall, read_calls
@@ -30,6 +30,8 @@ class Reading:
 
     counts: Counts | None
     calls: tuple[ReportedCall, ...] = ()
+    summary: str = ""
+    """The runner's own last words."""
 
 
 def read_run(files: Mapping[str, bytes], output: str) -> Reading:
@@ -40,7 +42,7 @@ def read_run(files: Mapping[str, bytes], output: str) -> Reading:
     if not _unittest_agrees(calls, output):
         counts = _mismatch(counts or Counts(), "what unittest told and what it printed are different")
     reported = report is not None and read_junit(report) is not None
-    return Reading(counts, (*calls, ReportedCall("pytest")) if reported else calls)
+    return Reading(counts, (*calls, ReportedCall("pytest")) if reported else calls, summary_lines(output))
 
 
 def count(report: bytes | None, output: str) -> Counts | None:

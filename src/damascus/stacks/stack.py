@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the types of what is loaded later: importing them here woul
     from damascus.stacks.mutants import Mutants
     from damascus.stacks.mutants.lines import LineMutant, MutationTool
     from damascus.stacks.own_code import OwnCode
+    from damascus.stacks.python.other_setting import OtherSetting
     from damascus.stacks.python.probe.reading import PythonProbe
     from damascus.stacks.reference import Reference
     from damascus.stacks.written import WrittenFile
@@ -139,6 +140,42 @@ class Recipe:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+# ── its checks ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class BaseFiles:
+    """What a commit says of its checks. `prepared` is what its settings say of tests and set-up: where programs lie."""
+
+    listing: Collection[str]
+    read: "Callable[[str], bytes | None]"
+    prepared: str = ""
+
+    def text(self, name: str) -> str:
+        """Nothing where there is no such file."""
+        return (self.read(name) or b"").decode("utf-8", errors="replace") if name in self.listing else ""
+
+
+@dataclass(frozen=True)
+class FoundCommand:
+    """A command that a commit's own files configure. `kind` is lint, types, build, or the name that the project gave
+    it; `tool` tells two of one kind apart."""
+
+    kind: str
+    tool: str
+    command: str
+
+
+@dataclass(frozen=True)
+class CheckSettings:
+    """Files that say what lint, types and build look at and object to, in any folder."""
+
+    own: re.Pattern[str] | None = None
+    """They say nothing else: a scope that names one by its path means that."""
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """They say other things too: by the file's name the keys of checks in it. No keys: the whole file."""
+
+
 # ── its runners ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,6 +194,8 @@ class Runner:
     """Did this call, of this command, ask for this file? None: by its words."""
     summary: "Later[Callable[[str], Counts | None]] | None" = None
     """Reads the count that it prints."""
+    line: re.Pattern[str] | None = None
+    """The lines of that summary."""
     loose: bool = False
     """Others may print what looks like its summary: asked last."""
     names_unloaded: bool = False
@@ -242,6 +281,11 @@ class Stack:
     toolchain: Toolchain = field(default_factory=Toolchain)
     install: "tuple[tuple[str, Callable[[Collection[str]], str]], ...]" = ()
     """What is printed where a package is missing, and a set-up command that would bring it, by the tree's files."""
+    commands: "Callable[[], Callable[[BaseFiles], list[FoundCommand]]] | None" = None
+    """Lint, types and build, as the tree's files configure them. None: none is found."""
+    unfolds: "Callable[[], Callable[[str, BaseFiles], list[str]]] | None" = None
+    """What a command runs in turn, as text: a script of package.json."""
+    check_settings: CheckSettings = field(default_factory=CheckSettings)
     compiler: Recipe | None = None
     parsed_here: bool = False
     """Is it compiled in the scanner's process? That runs nothing of it."""
@@ -264,6 +308,8 @@ class Stack:
     """Operators of ours, where the tool is not there or makes none."""
     probe: "Callable[[], type[PythonProbe]] | None" = None
     """Tells which tests run which functions."""
+    other_setting: "Callable[[], type[OtherSetting]] | None" = None
+    """Calls tests under their runner and without it."""
     coverage: "Callable[[], LineCoverage] | None" = None
     """Tells the statements of a source and which of them the tests run. None: listed as not measured."""
     awareness: "Callable[[], Callable[[bytes, str], list[Reference]]] | None" = None

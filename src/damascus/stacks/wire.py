@@ -34,6 +34,7 @@ def read_run(files: Mapping[str, str], output: str) -> dict[str, Any]:
         "calls": [asdict(call) for call in reading.calls],
         "counts": counts
         and [[case.model_dump() for case in counts.cases], counts.passed, counts.failed, counts.skipped],
+        "summary": reading.summary,
     }
 
 
@@ -42,6 +43,6 @@ def reading_of(value: Mapping[str, Any]) -> Reading:
         ReportedCall(**{**call, "tests": [ReportedTest(**told) for told in call["tests"]]}) for call in value["calls"]
     )
     if value["counts"] is None:
-        return Reading(None, calls)
+        return Reading(None, calls, value["summary"])
     cases, passed, failed, skipped = value["counts"]
-    return Reading(Counts(tuple(Case(**case) for case in cases), passed, failed, skipped), calls)
+    return Reading(Counts(tuple(Case(**case) for case in cases), passed, failed, skipped), calls, value["summary"])

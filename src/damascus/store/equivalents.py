@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from damascus.domain.recovery import EQUIVALENT
-from damascus.domain.survivor_marks import START, marks_of
-from damascus.store.db import Database
+from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of
+from damascus.domain.recovery import EQUIVALENT, SOME_EQUIVALENT
+from damascus.store.db import Database, Row
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,23 @@ class Reason:
 
 
 def equivalents(db: Database, item: int) -> dict[str, Reason]:
-    said = f"{EQUIVALENT}: "
-    rows = db.all("answers_beginning", item=item, start=f"{START} ", answer=said)
+    """Of each mutant the last word."""
+    every = [(row, _of_all(row)) for row in _answers(db, item, EQUIVALENT)]
+    some = [(row, _of_some(row)) for row in _answers(db, item, SOME_EQUIVALENT)]
     return {
-        mark: Reason(row["answer"].removeprefix(said), row["closed_at"])
-        for row in rows
-        for mark in marks_of(row["question"])
+        mark: Reason(words, row["closed_at"])
+        for row, (marks, words) in sorted((*every, *some), key=lambda one: one[0]["closed_at"])
+        for mark in marks
     }
+
+
+def _answers(db: Database, item: int, option: str) -> list[Row]:
+    return db.all("answers_beginning", item=item, start=f"{MUTANTS} ", answer=f"{option}: ")
+
+
+def _of_all(row: Row) -> tuple[list[str], str]:
+    return marks_of(row["question"], MUTANTS), row["answer"].removeprefix(f"{EQUIVALENT}: ")
+
+
+def _of_some(row: Row) -> tuple[list[str], str]:
+    return chosen_marks(marks_of(row["question"], MUTANTS), row["answer"].removeprefix(f"{SOME_EQUIVALENT}: "))

@@ -42,9 +42,9 @@ def load(db: Database, item: Item) -> dict[tuple[str, str], JournalEntry]:
     }
 
 
-def latest(db: Database, item_id: int, step: str) -> Any:
-    """The output of the newest finished step of that name, in any run."""
-    row = db.one("latest_step", item=item_id, step=step)
+def latest(db: Database, item_id: int, *steps: str) -> Any:
+    """The output of the newest finished step of one of these names, in any run."""
+    row = db.one("latest_step", item=item_id, steps=list(steps))
     return row["output"] if row else None
 
 

@@ -6,8 +6,10 @@ from damascus.domain import recovery
 from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import Event, EventKind
+from damascus.domain.question_marks import PICTURES, marks_of
+from damascus.domain.storable import LARGEST_NUMBER
 from damascus.domain.verdict import Phase
-from damascus.store import spending
+from damascus.store import screenshots, spending
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
@@ -92,6 +94,24 @@ def look_again(db: Database, project: int, story: str, answer: str = recovery.LO
     return db.run(work)
 
 
+def accept_pictures(db: Database, project: int, issue: Row, by: str) -> Acted:
+    """The pictures that the question shows are how their pages look, by this person's word; the run goes on."""
+
+    def work(c: Connection) -> Acted:
+        row = _locked(c, project, issue["story_id"])
+        if row["phase"] != Phase.BLOCKED:
+            raise DamascusError(f"{row['story_id']} is not blocked: it goes on without your word.")
+        pages = screenshots.accept(c, row["id"], marks_of(issue["question"], PICTURES), by)
+        params = {"id": row["id"], "run": row["run_no"], "slack": SLACK[row["priority"]]}
+        reached = c.execute(sql("look_again"), params).fetchone()
+        c.execute(sql("close_issues"), {"item": row["id"], "answer": f"{recovery.ACCEPT_PICTURES} ({by})"})
+        told: dict[str, object] = {**dict(reached or {}), "pictures": pages, "by": by}
+        write_events(c, project, row["id"], ((EventKind.STORY_RESUMED, told), _moved(row, row["resume_phase"])))
+        return Acted(row["story_id"], row["resume_phase"], was_leased=False)
+
+    return db.run(work)
+
+
 def use_spec(db: Database, project: int, story: str) -> Acted:
     """The refined spec of the blocked run is the person's word now, known by its hash: that text and no other."""
 
@@ -151,7 +171,7 @@ def _awaits_approval(c: Connection, project: int, story: str) -> tuple[Row, dict
 
 
 def open_question(db: Database, project: int, issue: int) -> Row:
-    row = db.one("issue", project=project, issue=issue)
+    row = db.one("issue", project=project, issue=issue) if issue < LARGEST_NUMBER else None
     if row is None:
         raise DamascusError(f"there is no question {issue}. See the open ones: damascus inbox")
     if row["closed_at"] is not None:
@@ -223,7 +243,7 @@ def ask_about_write(db: Database, project: int, item: int, question: str, option
 
 def answer_about_write(db: Database, project: int, issue: int) -> str | None:
     """What was answered, or None as long as nobody did."""
-    row = db.one("issue", project=project, issue=issue)
+    row = db.one("issue", project=project, issue=issue) if issue < LARGEST_NUMBER else None
     return row["answer"] if row is not None and row["closed_at"] is not None else None
 
 

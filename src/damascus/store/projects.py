@@ -120,3 +120,8 @@ def remember_forge(db: Database, row: ProjectRow, forge: ForgeAddress | None) ->
 def on_forges(db: Database) -> list[tuple[UUID, str]]:
     """The projects that any host can work."""
     return [(row["uuid"], row["name"]) for row in db.all("on_forges")]
+
+
+def others(db: Database, row: ProjectRow) -> list[str]:
+    """The names of those that share the installation."""
+    return [str(each["name"]) for each in db.all("other_projects", project=row.id)]

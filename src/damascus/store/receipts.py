@@ -1,22 +1,40 @@
-"""The evidence of a story's last attempt, read from the journal: what `receipt S` prints."""
+"""A story's receipt, and beside it all evidence of its last attempt, both read from the journal."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import EventKind
+from damascus.domain.pictures import Picture
+from damascus.domain.receipt import BuildReceipt
+from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.survivors import MutationScore, Survivor, partial
 from damascus.domain.verdict import Phase
-from damascus.store import views
+from damascus.store import artifacts, journal, views
 from damascus.store.db import Database, Row
 from damascus.store.equivalents import equivalents
 from damascus.store.projects import ProjectRow
+from damascus.store.screenshots import accepted_in
 
+RECEIPT = "receipt"
+RECEIPT_FILE = "build/build_receipt.json"
 JUDGED = ("red", "verify", "review")
 UNCONFINED = "unconfined"
 
 
-def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
+def latest_receipt(db: Database, item: int) -> BuildReceipt | None:
+    """The receipt of the newest commit that the gates passed, as the step wrote it."""
+    found = journal.latest(db, item, RECEIPT)
+    return BuildReceipt.model_validate(found) if found is not None else None
+
+
+def newest_receipt(db: Database, item: int) -> BuildReceipt | None:
+    """As the run folder has it: also of a run that ended before its commit was proved."""
+    found = artifacts.latest(db, item, RECEIPT_FILE)
+    return BuildReceipt.model_validate_json(found.content) if found is not None else None
+
+
+def evidence(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
     """Everything from the run whose agent made the candidate, to the landing."""
     row = views.story_row(db, project, story)
     found = db.one("view_last_build", item=row.id)
@@ -45,12 +63,13 @@ def receipt(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
         "covers": _covers(gates),
         "gates": gates,
         "mutants": _mutants(db, row.id, gates),
+        "pictures": _pictures(db, row.id, gates),
         "ci": _last(steps, "ci"),
         "approval": _approval(steps),
         "landing": _landing(db, row.id, steps),
         "confinement": (confinement := _confinement(steps)),
         "unverified": sorted({*_unverified(gates, row.phase, confinement), *_waved_through(steps), *_spec(db, row.id)}),
-        "steps": [_step(step) for step in steps],
+        "steps": [_step(step) for step in steps if step["step"] != RECEIPT],
     }
 
 
@@ -82,14 +101,37 @@ def _mutants(db: Database, item: int, gates: list[dict[str, Any]]) -> dict[str, 
     }
 
 
+def _pictures(db: Database, item: int, gates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of pages: by whose word each looks right. A machine only ever says that it looks the same."""
+    last = next((gate for gate in reversed(gates) if gate.get("pictures")), None)
+    if last is None:
+        return []
+    given = accepted_in(db, item)
+    found = []
+    for one in map(Picture.model_validate, last["pictures"]):
+        word = given.get(one.mark)
+        if word is not None:
+            said = f"a person accepted it: {word['accepted_by']}, {word['accepted_at']:%Y-%m-%d}"
+        elif one.asks:
+            said = "no person has accepted it"
+        else:
+            said = f"{one.differing:,} of {one.pixels:,} pixels differ from what {one.accepted}"
+        found.append({**one.model_dump(exclude={"accepted", "files"}), "rests on": said})
+    return found
+
+
 def _tests(gates: list[dict[str, Any]], key: str) -> list[str]:
     return sorted({test for gate in gates for test in gate.get(key, [])})
 
 
-def _covers(gates: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """By requirement the changed lines that its tests run; of each gate the last answer counts."""
-    last = {gate["gate"]: gate.get("covers", {}) for gate in gates}
-    return {need: lines for covers in last.values() for need, lines in covers.items()}
+def _covers(gates: list[dict[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    """By requirement the changed lines that its tests have to do with, and how that is known; of each gate the last
+    answer counts."""
+    last = {gate["gate"]: gate.get("lines", []) for gate in gates}
+    found: dict[str, list[dict[str, str]]] = {}
+    for one in (RequirementLines.model_validate(each) for lines in last.values() for each in lines):
+        found.setdefault(one.requirement, []).append({"lines": one.told, "by": one.by.value})
+    return found
 
 
 def _last(steps: list[Row], name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Rows that go by age: kept passes, and events that tell how a story moved which is over."""
+"""Rows that go by age: kept passes, pictures that nobody accepted, events of how a story moved which is over."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -25,6 +25,14 @@ def old_evidence(db: Database, repo: int, days: int) -> Old:
 def prune_evidence(db: Database, repo: int, days: int) -> None:
     while _count(db.one("prune_evidence", repo=repo, days=days, most=BATCH)) == BATCH:
         continue
+
+
+def old_pictures(db: Database, repo: int, days: int) -> Old:
+    return _old(db.one("old_pictures", repo=repo, days=days))
+
+
+def prune_pictures(db: Database, repo: int, days: int) -> None:
+    db.do("prune_pictures", repo=repo, days=days)
 
 
 def old_events(db: Database, repo: int, days: int, kinds: Collection[str]) -> Old:

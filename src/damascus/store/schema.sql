@@ -118,6 +118,26 @@ CREATE TABLE public.active_scopes (
 )
 WITH (autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
 
+CREATE TABLE public.artifacts (
+    item_id bigint NOT NULL,
+    name text NOT NULL,
+    version integer NOT NULL,
+    run_no integer NOT NULL,
+    step text NOT NULL,
+    sha256 text NOT NULL,
+    content bytea NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT artifacts_are_capped CHECK ((octet_length(content) <= 2000000)),
+    CONSTRAINT artifacts_are_named_below_the_run CHECK (((name ~ '^(signal|plan|build)/[A-Za-z0-9_][A-Za-z0-9_./-]*$'::text) AND (name !~ '\.\.'::text))),
+    CONSTRAINT artifacts_version_from_one CHECK ((version >= 1))
+);
+
+COMMENT ON CONSTRAINT artifacts_are_capped ON public.artifacts IS 'Longer than anybody would read.';
+
+COMMENT ON CONSTRAINT artifacts_are_named_below_the_run ON public.artifacts IS 'A name that leads out of the run folder is nobody''s artifact.';
+
+COMMENT ON CONSTRAINT artifacts_version_from_one ON public.artifacts IS 'Versions are counted from one, without a gap, by whoever writes the next.';
+
 CREATE TABLE public.budget_raises (
     project_id bigint NOT NULL,
     item_id bigint DEFAULT 0 NOT NULL,
@@ -443,6 +463,28 @@ CREATE TABLE public.scope_barriers (
     span public.scope_span NOT NULL
 );
 
+CREATE TABLE public.screenshots (
+    item_id bigint NOT NULL,
+    page text NOT NULL,
+    viewport text NOT NULL,
+    sha256 text NOT NULL,
+    mark text NOT NULL,
+    png bytea NOT NULL,
+    browser text NOT NULL,
+    shown_at timestamp with time zone DEFAULT now() NOT NULL,
+    accepted_at timestamp with time zone,
+    accepted_by text,
+    CONSTRAINT screenshots_accepted_by_somebody CHECK ((((accepted_at IS NULL) = (accepted_by IS NULL)) AND (accepted_by <> ''::text))),
+    CONSTRAINT screenshots_are_bounded CHECK (((octet_length(png) >= 1) AND (octet_length(png) <= 20000000))),
+    CONSTRAINT screenshots_are_what_they_say CHECK ((sha256 = encode(sha256(png), 'hex'::text)))
+);
+
+COMMENT ON CONSTRAINT screenshots_accepted_by_somebody ON public.screenshots IS 'An acceptance is a person''s word: it says whose, and when.';
+
+COMMENT ON CONSTRAINT screenshots_are_bounded ON public.screenshots IS 'No page makes a row of any size.';
+
+COMMENT ON CONSTRAINT screenshots_are_what_they_say ON public.screenshots IS 'Receipts name a picture by its hash: it is of these very bytes.';
+
 CREATE TABLE public.spending (
     project_id bigint NOT NULL,
     item_id bigint NOT NULL,
@@ -530,6 +572,9 @@ CREATE TABLE public.workers (
     trouble jsonb
 );
 
+ALTER TABLE ONLY public.artifacts
+    ADD CONSTRAINT artifacts_pkey PRIMARY KEY (item_id, name, version);
+
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_pkey PRIMARY KEY (project_id, item_id, unit);
 
@@ -604,6 +649,9 @@ ALTER TABLE ONLY public.schema_functions
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.screenshots
+    ADD CONSTRAINT screenshots_pkey PRIMARY KEY (item_id, page, viewport, sha256);
+
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_pkey PRIMARY KEY (item_id, run_no, step, key, fence);
 
@@ -649,6 +697,8 @@ CREATE UNIQUE INDEX repos_name ON public.repos USING btree (project_id, lower(na
 
 CREATE INDEX scope_barriers_item ON public.scope_barriers USING btree (item_id);
 
+CREATE INDEX screenshots_of_page ON public.screenshots USING btree (page, viewport) WHERE (accepted_at IS NOT NULL);
+
 CREATE INDEX spending_of_project ON public.spending USING btree (project_id) INCLUDE (tokens, microdollars, model);
 
 CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE (state = 'reserved'::text);
@@ -667,6 +717,9 @@ CREATE INDEX work_items_wait ON public.work_items USING btree (wait_kind, wait_k
 
 ALTER TABLE ONLY public.active_scopes
     ADD CONSTRAINT active_scopes_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.artifacts
+    ADD CONSTRAINT artifacts_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
@@ -730,6 +783,9 @@ ALTER TABLE ONLY public.repos
 
 ALTER TABLE ONLY public.scope_barriers
     ADD CONSTRAINT scope_barriers_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.screenshots
+    ADD CONSTRAINT screenshots_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);

@@ -11,6 +11,7 @@ PACKAGES = {
     "claude": ("claude-agent-sdk",),
     "contracts": ("jsonschema", "openapi-spec-validator", "schemathesis"),
     "gateway": ("litellm[proxy]",),
+    "visual": ("pillow",),
 }
 """What each extra of pyproject.toml brings."""
 

@@ -11,5 +11,8 @@ def read_plain(path: Path, limit: int) -> bytes | None:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError):
         return None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):  # Python's open would raise at a folder
+        os.close(fd)
+        return None
     with open(fd, "rb") as file:
-        return file.read(limit + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+        return file.read(limit + 1)

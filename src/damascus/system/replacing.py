@@ -30,9 +30,11 @@ def replace_file(
                 file.flush()
                 os.fsync(handle)
         os.replace(aside, path)
-    except BaseException:
+    except BaseException as err:
         with suppress(OSError):
             aside.unlink()
+        if isinstance(err, OSError):
+            err.filename = str(path)  # a full disk names no file
         raise
     if sync:
         _sync_folder(path.parent)

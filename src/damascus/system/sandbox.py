@@ -106,12 +106,13 @@ class Cage:
         return landlock.rules([*read, "/proc"], write, ports)
 
 
-def seats_at(level: Level, checkout: Path, home: Path | None = None) -> Seats:
-    """Where a command of this level sees its checkout and the HOME of set-up: at constant paths if mounts can do it."""
+def seats_at(level: Level, checkout: Path, home: Path | None = None, temporary: Path | None = None) -> Seats:
+    """Where a command of this level sees its checkout, the HOME of set-up and its TMPDIR: at constant paths, if mounts
+    can do it."""
     if level is not Level.BUBBLEWRAP:
         return NOWHERE
-    found = (Seat(checkout, seats.CHECKOUT), *((Seat(home, seats.HOME),) if home else ()))
-    return Seats(found)
+    others = ((home, seats.HOME), (temporary, seats.TEMPORARY))
+    return Seats((Seat(checkout, seats.CHECKOUT), *(Seat(folder, seen) for folder, seen in others if folder)))
 
 
 @lru_cache(maxsize=64)

@@ -15,6 +15,8 @@ from damascus.domain.once import once
 CHECKOUT = "/mnt/checkout"
 HOME = "/mnt/home"
 """HOME of the set-up command, with the packages that it fetched."""
+TEMPORARY = "/mnt/tmp"
+"""TMPDIR of a judged command: a socket's path may be 107 bytes long, and a data folder's is half of that."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import assert_never
 from damascus.domain.events import EventKind
 from damascus.domain.ids import short
 from damascus.domain.recovery import ACCEPT_TESTS, LOOK_AGAIN
+from damascus.domain.roles import AGENT_STEPS
 from damascus.domain.verdict import Phase
 from damascus.domain.waits import ItemState
 from damascus.store.views import WorkerRow
@@ -121,7 +122,7 @@ def _time_left(facts: Facts) -> list[str]:
     row = facts.row
     told = [facts.events[kind] for kind in (EventKind.AGENT_WARNED, EventKind.AGENT_EXTENDED) if kind in facts.events]
     last = max(told, key=lambda event: event["created_at"], default=None)
-    if last is None or row.step not in ("implement", "refine") or last["created_at"] < (row.leased_at or row.read_at):
+    if last is None or row.step not in AGENT_STEPS or last["created_at"] < (row.leased_at or row.read_at):
         return []
     what = f"got {last['body']['seconds']} s more" if "seconds" in last["body"] else "was warned"
     return [f"Its agent {what} at {at(facts, last['created_at'])}: {one_line(last['body']['message'])}."]

@@ -3,15 +3,17 @@
 import re
 from datetime import datetime, timedelta
 
-from damascus.domain.survivor_marks import without_marks
+from damascus.domain.question_marks import without_marks
+from damascus.domain.visible import UNSEEN
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 LONGEST_ID = 12
 
 
 def plain(text: object) -> str:
-    """Without escape codes and control characters: a title or a transcript must not steer the terminal."""
-    return CONTROL.sub("", str(text))
+    """Without escape codes, control characters and what nobody sees: a title or a transcript must not steer the
+    terminal, nor turn round what is read."""
+    return UNSEEN.sub("", CONTROL.sub("", str(text)))
 
 
 def one_line(text: object) -> str:

@@ -1,11 +1,18 @@
 """One story in words, as `show` tells it: its facts, its last verdict, its questions."""
 
 from damascus.domain.ids import short
+from damascus.domain.verdict import Verdict
 from damascus.store.db import Row
 from damascus.store.views import StoryRow
 from damascus.telling import asked
 from damascus.telling.now import now, tries
 from damascus.telling.phrases import between, in_parts, plural, pull
+
+PROVES_NOTHING = (
+    Verdict.NOT_RED, Verdict.CODE_UNPROVED, Verdict.MUTANT_SURVIVED, Verdict.RUNNER_COMPROMISED, Verdict.UNCOVERED,
+    Verdict.REQUIREMENT_UNTESTED,
+)  # fmt: skip
+"""Verdicts on tests that are green: they are named since they prove nothing."""
 
 
 def facts(row: StoryRow, whole: Row) -> list[tuple[str, str]]:
@@ -21,13 +28,19 @@ def facts(row: StoryRow, whole: Row) -> list[tuple[str, str]]:
     ]
 
 
+def tests_word(verdict: str | None) -> str:
+    """What the tests are that a verdict names."""
+    return "unproved" if verdict in PROVES_NOTHING else "red"
+
+
 def feedback(row: StoryRow) -> list[str]:
     """The last verdict, and what it names."""
     found = row.last_feedback or {}
     said = [f"last verdict: {row.last_verdict}. {found.get('message') or ''}"] if row.last_verdict else []
     for key in ("failing_tests", "requirements", "files_changed", "out_of_scope", "touches_stories"):
         if found.get(key):
-            said.append(f"{key.replace('_', ' ')}: {', '.join(found[key])}")
+            name = f"{tests_word(row.last_verdict)} tests" if key == "failing_tests" else key.replace("_", " ")
+            said.append(f"{name}: {', '.join(found[key])}")
     return said
 
 

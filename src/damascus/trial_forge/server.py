@@ -306,7 +306,7 @@ def _answer_in(pattern: str, said: str) -> str:
     """Its log may stand around the answer."""
     found = re.search(pattern, said, re.MULTILINE)
     if not found:
-        raise DamascusError("gitea admin user gave another answer than its version should.")
+        raise DamascusError("`gitea admin user` answered in a way that this version should not.")
     return found.group(1)
 
 

@@ -16,6 +16,8 @@ from damascus.stacks.stack import paths
 from damascus.writes.refusal import RefusedWrite
 
 NAMED_ONLY = (".gitattributes", ".gitignore", ".gitmodules")
+BESIDE_TESTS = ("features/", "fuzz/")
+"""A test-author's too: scenarios and fuzz targets, of whichever stack."""
 DOCS = paths(r"docs?/.*", r"[^/]*\.(?:md|rst|adoc|txt)", r"(?:README|CHANGELOG|LICENSE|CONTRIBUTING|AUTHORS|NOTICE)")
 
 
@@ -38,8 +40,9 @@ class Bounds:
             raise RefusedWrite("role", f"{path}: {why}")
 
     def role_refusal(self, path: str) -> str:
-        is_test = stacks.is_test(path, self.test_patterns)
-        return may_write(self.role, is_test=is_test, is_doc=is_doc(path), accepted=path in self.accepted)
+        is_test = stacks.is_test(path, self.test_patterns) or path.startswith(BESIDE_TESTS)
+        accepted, closed = path in self.accepted, bool(self.accepted)
+        return may_write(self.role, is_test=is_test, is_doc=is_doc(path), accepted=accepted, closed=closed)
 
 
 def is_doc(path: str) -> bool:

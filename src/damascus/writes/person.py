@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from damascus.domain.visible import visible
 from damascus.writes.proposal import Proposal
 
 
@@ -40,6 +41,6 @@ def parsed(text: str) -> WriteAnswer | None:
         case "2" | "e" | "edit":
             return WriteAnswer("edit")
         case "3" | "r" | "reject":
-            return WriteAnswer("reject", reason.strip())
+            return WriteAnswer("reject", visible(reason))
         case _:
             return None

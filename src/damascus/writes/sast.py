@@ -27,7 +27,7 @@ class Sast:
         self._under_way: list[Future[None]] = []
 
     def look(self, n: int, path: str, content: bytes) -> None:
-        if path.endswith(".py"):
+        if has_analyser(path):
             self._under_way.append(self._pool.submit(self._look, n, path, content))
 
     def _look(self, n: int, path: str, content: bytes) -> None:
@@ -44,6 +44,10 @@ class Sast:
     def finish(self, timeout: float = TIME_LIMIT) -> None:
         wait(self._under_way, timeout)
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def has_analyser(path: str) -> bool:
+    return path.endswith(".py")
 
 
 def findings(path: str, content: bytes) -> list[dict[str, object]]:

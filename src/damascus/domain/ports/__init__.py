@@ -27,7 +27,9 @@ from damascus.domain.ports.forges import (
     Forge,
     HeadNeeded,
     MainBranch,
+    ProofState,
     Pull,
+    PullProof,
     Pulls,
     PullState,
     Push,
@@ -57,8 +59,10 @@ from damascus.domain.ports.gates import (
     TestRun,
 )
 from damascus.domain.ports.log import Log, NoLog
+from damascus.domain.ports.pictures import AcceptedPicture, Pictures, ShownPicture
 
 __all__ = [
+    "AcceptedPicture",
     "Agent",
     "AgentRun",
     "Blocked",
@@ -88,9 +92,12 @@ __all__ = [
     "NoLog",
     "NoOversight",
     "Overseer",
+    "Pictures",
     "Probe",
     "Probed",
+    "ProofState",
     "Pull",
+    "PullProof",
     "PullState",
     "Pulls",
     "Push",
@@ -100,6 +107,7 @@ __all__ = [
     "ReviewState",
     "RunKey",
     "RunnerCall",
+    "ShownPicture",
     "Stale",
     "StoryBranches",
     "TestRun",

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from damascus.domain.critique import Concern
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.handoff import HandoffSection
 from damascus.domain.roles import Traits
@@ -59,6 +60,18 @@ class Report(BaseModel):
     recommended_next: str = ""
     summary: str = ""
     claims: dict[str, object] = Field(default_factory=dict)
+    whole: dict[str, object] = Field(default_factory=dict)
+    """All that it wrote, for roles that answer more than this."""
+    unreadable: str = ""
+    """Why the file that it left can't be read, as the end of a sentence; nothing here is from that file then."""
+
+    @field_validator("concerns", mode="before")
+    @classmethod
+    def _in_words(cls, told: object) -> object:
+        """A critic names each with place and requirement."""
+        if not isinstance(told, list):
+            return told
+        return [Concern.model_validate(each).told if isinstance(each, dict) else each for each in told]
 
 
 class Usage(BaseModel):
@@ -97,6 +110,8 @@ class AgentRun(BaseModel):
     report: Report | None = None
     transcript: str = ""
     tail: str = ""
+    complaint: str = ""
+    """The last line of its stderr, where it is a program that has one of its own."""
     seconds: float = 0.0
     ended: EndedBy = EndedBy.ITSELF
     usage: Usage = Usage()

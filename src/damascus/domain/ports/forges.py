@@ -56,6 +56,33 @@ class Pull(BaseModel):
     comments: list[str] = Field(default_factory=list)
 
 
+OWN_STATUS = "damascus"
+"""The name of our status on a commit. It tells of CI and is no part of it: CI is judged without it."""
+STATUS_LINE = 140
+"""So many characters of a status' sentence are shown; GitHub refuses more."""
+
+
+class ProofState(Described):
+    """Our status on a commit. Only evidence makes a success: a person's word lands a story, and proves nothing."""
+
+    PENDING = "pending", "something is still missing: CI, a landing ahead, a person's word, or the proof itself"
+    SUCCESS = "success", "proved here and green in CI"
+    FAILURE = "failure", "it was sent back"
+
+
+@dataclass(frozen=True)
+class PullProof:
+    """What a pull request says of its commit: one comment, found again by its key and edited in place, and a status."""
+
+    key: str
+    text: str
+    commit: Sha
+    state: ProofState
+    line: str
+    landed: Sha | None = None
+    """As which commit it is on main; a pull that is closed says so in this comment, and needs no second one."""
+
+
 class Review(BaseModel):
     """What a person, who may write to the repository and is not the token's user, said of one commit of a pull."""
 
@@ -196,6 +223,9 @@ class MainBranch(Protocol):
         ...
 
     def landed(self, commit: Sha) -> bool: ...
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        """This receipt is the note on a commit that landed, in the place of whatever was there."""
+        ...
 
 
 class StoryBranches(Protocol):
@@ -219,6 +249,11 @@ class Pulls(Protocol):
     def open_pull(self, branch: str, title: str, body: str, head: Sha) -> Pull: ...
     def diff(self, pull: Pull) -> list[ChangedFile]: ...
     def comment(self, pull: Pull, key: str, text: str) -> None: ...
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
+        """The comment of this key says this text now, and the commit has this status, whoever told what before.
+        What the forge refuses to show is returned, a sentence each; trouble on the way is raised, as ever."""
+        ...
+
     def reviews(self, pull: Pull) -> list[Review]:
         """Oldest first, without those that were dismissed; none where the forge has no reviews."""
         ...

@@ -10,6 +10,10 @@ from pydantic import BaseModel, Field
 from damascus.domain.config import Config
 from damascus.domain.described import Described
 from damascus.domain.ids import Sha
+from damascus.domain.pictures import Picture
+from damascus.domain.requirement_lines import RequirementLines
+from damascus.domain.requirement_status import MappedTest
+from damascus.domain.run_counts import RunCounts
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.survivors import MutationScore, Survivor
@@ -44,9 +48,10 @@ class GateName(Described):
     REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
     SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
     OLD_TESTS = "old_tests", "main's own tests are green on the story's code", GateLane.AFTER
-    COMMANDS = "commands", "the commands of `[gates.commands]` exit 0", GateLane.AFTER
+    COMMANDS = "commands", "lint, types, build and what else `[gates.commands]` names exit 0", GateLane.AFTER
     CONTRACTS = "contracts", "contracts of `[contracts]` are valid, kept, and break nobody", GateLane.AFTER
     ACCEPTANCE = "acceptance", "the held-out tests are green", GateLane.AFTER
+    VISUAL = "visual", "pages of `[visual]` look as a person accepted them", GateLane.AFTER
     CANARY = "canary", "failing tests of ours, laid among the story's, are seen to fail", GateLane.BESIDE
     MUTATION = "mutation", "some test needs each changed function", GateLane.BESIDE
     COVERAGE = "coverage", "the tests run the changed lines", GateLane.BESIDE
@@ -103,6 +108,10 @@ class TestRun(BaseModel):
     """Sources of the tree that the command itself changed or took away."""
     restored: list[str] = Field(default_factory=list)
     """Those that it wrote, and that are as before."""
+    summary: str = ""
+    """The last lines that the runner printed of its own, to the letter."""
+    kept: bool = False
+    """Not run again: a pass of the same key, made by another process before."""
 
     @property
     def green(self) -> bool:
@@ -184,6 +193,8 @@ class Evidence(BaseModel):
     seconds: float = 0.0
     log: str = ""
     summary: str = ""
+    kept: bool = False
+    """A pass that was kept, not run again for this answer; `seconds` are those of the run that was made."""
 
 
 class Finding(BaseModel):
@@ -211,8 +222,8 @@ class GateResult(BaseModel):
     unverified: list[str] = Field(default_factory=list)
     red_tests: list[str] = Field(default_factory=list)
     green_tests: list[str] = Field(default_factory=list)
-    covers: dict[str, list[str]] = Field(default_factory=dict)
-    """By requirement the changed lines that its tests run, as `file:first-last`."""
+    lines: list[RequirementLines] = Field(default_factory=list)
+    """The changed lines that the tests of each requirement have to do with, where that can be told."""
     notes: list[str] = Field(default_factory=list)
     """Told to people and critics, on the receipt; refuses nothing."""
     flaky: list[str] = Field(default_factory=list)
@@ -220,6 +231,16 @@ class GateResult(BaseModel):
     survivors: list[Survivor] = Field(default_factory=list)
     """Mutants of changed lines that live. Each sends the story back, unless a person has called it equivalent."""
     score: MutationScore | None = None
+    pictures: list[Picture] = Field(default_factory=list)
+    """Of pages. Those that look other than a person accepted are a person's to accept."""
+    bodies: MutationScore | None = None
+    """What became of the mutants of whole functions."""
+    run: RunCounts | None = None
+    """Of the run that the gate judged: its numbers, and the runner's own words."""
+    tests_of: dict[str, list[MappedTest]] = Field(default_factory=dict)
+    """By requirement the tests that belong to it, each with its outcome."""
+    unmapped: dict[str, str] = Field(default_factory=dict)
+    """By requirement why that can't be told."""
 
 
 class ChangedFile(BaseModel):
@@ -249,6 +270,9 @@ class Candidate:
     env: Mapping[str, str] = field(default_factory=dict)
     acceptance: bytes | None = None
     red: GateResult | None = None
+    full: bool = False
+    """Critics look at it too: a requirement without a test is theirs and a person's matter, and a test that is expected
+    to fail may be so where it is tagged EXT or FUTURE."""
     given_up: Callable[[], bool] = lambda: False
     """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 

@@ -28,22 +28,24 @@ MOST_WORDS = 500
 
 def refuse(run: Run, purse: Purse) -> None:
     """Before an agent step begins: raise NotSent while no agent can work. The gateway is asked once for a worker."""
-    tools, model = run.tools, purse.dispatch.model
+    tools, model, role = run.tools, purse.dispatch.model, purse.dispatch.role
+    agent = tools.agent_for(role)
+    known = (agent.name if agent else "", model)
     asked = tools.db.one("agent_asked", project=tools.project.id)
     if asked is not None:
         raise NotSent(_waits(run, asked["about"]["fault"]))
     with tools.proved.lock:
-        if model in tools.proved.models:
+        if known in tools.proved.models:
             return
-        found = _probed(tools, purse.config, model)
+        found = _probed(tools, purse.config, model, role)
         if not found:
-            tools.proved.models.add(model)
+            tools.proved.models.add(known)
             return
-    raise NotSent(stop(run, AgentBroken(found), purse.config, purse.dispatch.role, probed=True))
+    raise NotSent(stop(run, AgentBroken(found), purse.config, role, probed=True))
 
 
-def _probed(tools: Tools, config: Config, model: str) -> str:
-    agent = tools.agent
+def _probed(tools: Tools, config: Config, model: str, role: str) -> str:
+    agent = tools.agent_for(role)
     return agent.fault(model, ping=config.agent.ping) if isinstance(agent, Probed) else ""
 
 
@@ -52,7 +54,7 @@ def stop(run: Run, err: AgentBroken, config: Config, role: str, *, probed: bool 
     tools, text = run.tools, " ".join(str(err).split())
     model = model_for(role, config.models, Traits()).model
     tools.proved.forget()
-    seen = bool(_probed(tools, config, model)) if probed is None else probed
+    seen = bool(_probed(tools, config, model, role)) if probed is None else probed
     about = {"repo": tools.project.repo_id, "about": ABOUT, "fault": text[:MOST_WORDS], "host": host_name()}
     about |= {"role": role, "model": model, "probed": seen}
     words = f"{text} No agent is sent, nothing is charged, and all stories go on once it is mended."
@@ -102,5 +104,5 @@ def _over(tools: Tools, about: dict[str, object], *, anew: bool) -> bool:
     config = tools.read_config(tools.forge.main_tip())
     known = {config.models.fast, config.models.strong, *config.models.roles.values()}
     model = about["model"] if about["model"] in known else model_for(str(about["role"]), config.models, Traits()).model
-    found = _probed(tools, config, str(model))
+    found = _probed(tools, config, str(model), str(about["role"]))
     return not found or (anew and found[:MOST_WORDS] != about["fault"])  # another fault is asked about anew

@@ -4,7 +4,7 @@ Our own words are files in engine/prompts: the rules for everybody, the task of 
 only once CI has spoken (W10). All the rest is the hand-off, packed into its budget by priority (W11).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 
@@ -12,20 +12,25 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.handoff import HandoffSection, Packed, Priority, pack
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Boundaries, Brief
-from damascus.domain.roles import Traits, role_of
+from damascus.domain.roles import Role, Traits, role_of
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.tokens import count
 from damascus.domain.verdict import Milestone
 from damascus.engine.agent_step import context
 from damascus.engine.agent_step.context import Files, Queue
+from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.run import Run
 
 RULES = "rules"
 ADDENDUM = "ci-addendum"
+REPORT = "critic-report"
+CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER, Role.SECURITY_REVIEWER)
 CI = (Milestone.PUSHED_TO_CI, Milestone.FIXING_CI)
 OUTSIDE = ["everything else", "damascus.toml", ".git"]
 OUTPUT_SHOWN = 6000
+FOR_A_STRANGER: dict[str, object] = {"feedback": None, "recent_changes": [], "checkpoint": {}, "parallel_workers": []}
+"""Of a brief: what somebody who only reviews is not told."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,16 @@ class PromptPart:
         return count(self.text)
 
 
+@dataclass(frozen=True)
+class Handed:
+    """What other steps of the run found: beside the story, and instead of what the last attempt was told."""
+
+    feedback: VerdictFeedback | None = None
+    sections: tuple[HandoffSection, ...] = ()
+    alone: bool = False
+    """Beside the spec, and what a person answered, nothing but these: no word of an author, no earlier finding."""
+
+
 @cache
 def words(name: str) -> str:
     """A file of engine/prompts."""
@@ -49,14 +64,20 @@ def words(name: str) -> str:
 # ── the brief ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def brief(run: Run, spec: Spec, role: str, base: str, *, start: str | None = None, was: str | None = None) -> Brief:
-    """`start` is the tree of the work so far that the workspace goes on with, `was` the commit it was made on."""
-    given, queue = _facts(run, spec, role, base)
-    mirror, commit, scope = run.tools.mirror, Sha(base), Scope(run.item.file_scope)
-    tree = context.starting_tree(mirror, commit, start, was)
-    files = context.files_in_scope(mirror, tree, scope, run.tools.read_config(base).test.patterns)
-    so_far = context.work_so_far(mirror, commit, tree, scope) if start else ""
-    return given.model_copy(update={"sections": _packed(given, queue, files, so_far).sections})
+def brief(run: Run, spec: Spec, role: str, *, start: StartingPoint, handed: Handed | None = None) -> Brief:
+    """As the role will find its workspace, with what is handed on to it."""
+    given, queue = _facts(run, spec, role, start.base)
+    handed = handed or Handed()
+    if handed.alone:
+        given, queue = given.model_copy(update=FOR_A_STRANGER), replace(queue, chain=())
+        return given.model_copy(update={"sections": _packed(given, queue, Files(), "", handed.sections).sections})
+    if handed.feedback is not None:
+        given = given.model_copy(update={"feedback": handed.feedback})
+    mirror, commit, scope = run.tools.mirror, Sha(start.base), Scope(run.item.file_scope)
+    tree = context.starting_tree(mirror, commit, start.start, start.was)
+    files = context.files_in_scope(mirror, tree, scope, run.tools.read_config(start.base).test.patterns)
+    so_far = context.work_so_far(mirror, commit, tree, scope) if start.start else ""
+    return given.model_copy(update={"sections": _packed(given, queue, files, so_far, handed.sections).sections})
 
 
 def _facts(run: Run, spec: Spec, role: str, base: str) -> tuple[Brief, Queue]:
@@ -107,6 +128,8 @@ def prompt(given: Brief) -> str:
 def parts(given: Brief) -> list[PromptPart]:
     """The prompt in its order: our words first, then what is handed over."""
     own = [PromptPart("rules", words(RULES)), PromptPart("task", words(given.role))]
+    if given.role in CRITICS:
+        own.append(PromptPart("report", words(REPORT)))
     if given.checkpoint.get("milestone") in CI:
         own.append(PromptPart("CI addendum", words(ADDENDUM)))
     return own + [PromptPart(section.title, section.text) for section in given.sections]
@@ -115,7 +138,7 @@ def parts(given: Brief) -> list[PromptPart]:
 # ── the hand-off ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str) -> Packed:
+def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str, handed: tuple[HandoffSection, ...]) -> Packed:
     plan = [
         ("Story", _story(given)),
         ("Answers of a person", _listed(given.known_issues)),
@@ -125,7 +148,7 @@ def _packed(given: Brief, queue: Queue, files: Files, work_so_far: str) -> Packe
     ]
     related = [(f"Spec of {row['story_id']}, which this builds on", row["spec"]) for row in queue.chain if row["spec"]]
     sections = [HandoffSection(Priority.PLAN, title, body) for title, body in plan if body]
-    sections += files.sections
+    sections += [*handed, *files.sections]
     sections += [HandoffSection(Priority.SPECS, title, _text(raw), quoted=True) for title, raw in related]
     if given.recent_changes:
         sections.append(
@@ -161,7 +184,7 @@ def _story(given: Brief) -> str:
 def _findings(feedback: VerdictFeedback) -> str:
     lines = [feedback.message]
     if feedback.failing_tests:
-        lines.append("Red tests:\n" + _listed(feedback.failing_tests))
+        lines.append("Tests concerned:\n" + _listed(feedback.failing_tests))
     if feedback.requirements:
         lines.append("Requirements concerned: " + ", ".join(feedback.requirements))
     if feedback.out_of_scope:

@@ -29,8 +29,10 @@ from damascus.engine.agent_step.writing import pipeline, role_findings
 from damascus.engine.guards import disk_is_full
 from damascus.engine.run import Run
 from damascus.engine.step import Step
+from damascus.engine.tools import nothing
 from damascus.git.contents import MEGABYTE, Room
 from damascus.git.workspaces import Workspace
+from damascus.store.db import Connection
 from damascus.writes.bounds import refused_files
 from damascus.writes.pipeline import Pipeline
 
@@ -47,17 +49,20 @@ def run_agent(
     key: str = "",
     accepted: frozenset[str] = frozenset(),
     failed: Callable[[Run, A], Outcome | None] | None = None,
+    handed: briefs.Handed | None = None,
+    leaves: Callable[[A], None] = nothing,
 ) -> A | Outcome:
     """A result that can be built upon, or what becomes of the story. Once it is done it never runs again.
 
     `key` tells one round of a step from another; `accepted` are tests that only their author may still change;
-    `failed` says what an agent's failure means, if it is no attempt.
+    `failed` says what an agent's failure means, if it is no attempt; `handed` is what other steps found, for its brief;
+    `leaves` is told of the result in the transaction that records it.
     """
     purse = purse_for(run, step, key, run.tools.read_config(start.base))
     try:
         if run.result(step, key) is None:
             agent_fault.refuse(run, purse)
-        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse))
+        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse, handed, leaves))
     except NotSent as refused:
         return refused.outcome
     except AgentBroken as err:
@@ -79,6 +84,8 @@ class _Dispatched(Generic[A]):
     start: StartingPoint
     accepted: frozenset[str]
     purse: Purse
+    handed: briefs.Handed | None
+    leaves: Callable[[A], None]
 
     @property
     def writes(self) -> bool:
@@ -95,12 +102,17 @@ def _journaled(run: Run, sent: _Dispatched[A]) -> A:
         lambda _: _at_work(run, sent),
         key=sent.key,
         intent=lambda: facts,
-        events=_finished,
+        events=lambda result: _finished(result, alone=not sent.key),
         progress=lambda result: {"files_modified": len(result.files_changed)} if sent.writes else {},
         begins=lambda: ((EventKind.AGENT_STARTED, facts), *_working(run)),
         with_intent=sent.purse.reserve,
-        with_done=lambda c, result: sent.purse.settle(c, result.usage),
+        with_done=lambda c, result: _settled(c, sent, result),
     )
+
+
+def _settled(c: Connection, sent: _Dispatched[A], result: A) -> None:
+    sent.purse.settle(c, result.usage)
+    sent.leaves(result)
 
 
 def _working(run: Run) -> tuple[Event, ...]:
@@ -113,11 +125,12 @@ def _working(run: Run) -> tuple[Event, ...]:
     )
 
 
-def _finished(result: AgentResult) -> tuple[Event, ...]:
+def _finished(result: AgentResult, *, alone: bool) -> tuple[Event, ...]:
+    """Where several agents build one commit, the step `commit` tells of it."""
     finished: dict[str, object] = {"exit_code": result.exit_code, "seconds": round(result.seconds, 3)}
     finished |= {"ended": result.ending.ended} if result.ending.ended else {}
     finished |= {"tokens": result.usage.tokens, "turns": result.usage.turns} if result.usage.tokens else {}
-    if result.commit is None:
+    if result.commit is None or not alone:
         return ((EventKind.AGENT_FINISHED, finished),)
     body: dict[str, object] = {"commit": result.commit, "files": result.files_changed}
     return ((EventKind.AGENT_FINISHED, finished), (EventKind.BUILD_COMMITTED, body))
@@ -132,7 +145,7 @@ def _at_work(run: Run, it: _Dispatched[A]) -> A:
     run.folder.mkdir(parents=True, exist_ok=True)
     if it.step.returns.artifact:
         (run.artifacts / it.step.returns.artifact).unlink(missing_ok=True)
-    given = briefs.brief(run, it.spec, it.step.role, workspace.base, start=start.start, was=start.was)
+    given = briefs.brief(run, it.spec, it.step.role, start=start, handed=it.handed)
     writes = pipeline(run, it.spec, it.purse.config, workspace, given, accepted=it.accepted)
     try:
         sent = send(run, it.step, given, workspace, writes=writes, purse=it.purse)
@@ -157,8 +170,10 @@ def _recorded(it: _Dispatched[A], sent: Sent) -> A:
         summary=clean(done.report.summary, 4000) if done.report else "",
         concerns=[clean(each, 500) for each in done.report.concerns[:MOST_CONCERNS]] if done.report else [],
         tail=clean(done.tail, 4000),
+        complaint=clean(done.complaint, 500),
         transcript=done.transcript,
         usage=sent.usage,
+        cost=it.purse.price.cost(sent.usage) if it.purse.price else None,
         ending=results.ending_of(sent, it.purse),
         confinement=done.confinement,
     )

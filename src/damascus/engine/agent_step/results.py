@@ -4,7 +4,6 @@ A role's own result is a subclass with further fields. They are read from the ar
 the agent's report; each has a default, which holds for an agent that failed. All of it is what an agent says: claims.
 """
 
-import json
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, Field, ValidationError
@@ -16,7 +15,9 @@ from damascus.domain.outcome import NeedsPerson, Rejected
 from damascus.domain.ports import Denial, Finding, Report, Usage
 from damascus.domain.signs import EndedBy
 from damascus.domain.storable import clean
+from damascus.domain.strict_json import Unreadable, read_json
 from damascus.domain.verdict import Verdict
+from damascus.domain.visible import visible
 from damascus.engine.agent_step.sending import Sent
 from damascus.engine.agent_step.spending import Purse, ask_for_more
 from damascus.engine.agent_step.workspace import StartingPoint
@@ -24,6 +25,7 @@ from damascus.engine.run import Run
 from damascus.system.seats import CHECKOUT
 
 MOST_WORDS = 600
+MOST_SENTENCES = 50
 
 
 class Ending(BaseModel):
@@ -55,8 +57,12 @@ class AgentResult(BaseModel):
     summary: str = ""
     concerns: list[str] = Field(default_factory=list)
     tail: str = ""
+    complaint: str = ""
+    """The last line of its stderr."""
     transcript: str = ""
     usage: Usage = Usage()
+    cost: int | None = None
+    """In millionths of a dollar; None: nobody knows the price of its model."""
     ending: Ending = Ending()
     confinement: str = "unconfined"
     forbidden: list[Finding] = Field(default_factory=list)
@@ -83,15 +89,18 @@ class AgentResult(BaseModel):
             return self.unusable_for(f"it left no {self.artifact}") if text is None else self.read(text)
         if not self.own_fields():
             return self
-        return self.unusable_for("it left no report") if report is None else self._with(_flat(report))
+        return self.unread(report) if report is None or report.unreadable else self._with(_flat(report))
 
     def read(self, text: str) -> Self:
         """An artifact is JSON; a result whose artifact is prose says how it is read."""
         try:
-            told = json.loads(text)
-        except ValueError:
-            return self.unusable_for(f"its {self.artifact} is no JSON")
+            told = read_json(text)
+        except Unreadable as err:
+            return self.unusable_for(clean(f"its {self.artifact} {err}", 500))
         return self._with(told) if isinstance(told, dict) else self.unusable_for(f"its {self.artifact} is no object")
+
+    def unread(self, report: Report | None) -> Self:
+        return self.unusable_for(f"its report {report.unreadable}" if report else "it left no report")
 
     def unusable_for(self, why: str) -> Self:
         return self.model_copy(update={"unusable": why})
@@ -110,7 +119,13 @@ class AgentResult(BaseModel):
 
 
 def _flat(report: Report) -> dict[str, object]:
-    return {**report.claims, **report.model_dump(exclude={"claims"})}
+    return {**report.claims, **report.whole, **report.model_dump(exclude={"claims", "whole"})}
+
+
+def sentences(told: object) -> list[str]:
+    """A claim as sentences: one, or a list of them. Whatever else it is says nothing."""
+    listed = [told] if isinstance(told, str) else told if isinstance(told, list) else []
+    return [clean(each, 500) for each in listed[:MOST_SENTENCES] if isinstance(each, str) and visible(each)]
 
 
 # ── what becomes of the story ─────────────────────────────────────────────────────────────────────────
@@ -129,7 +144,8 @@ def agent_failed(run: Run, result: AgentResult) -> Rejected | None:
     if result.timed_out or result.ending.ended:
         message = f"the agent was ended after {result.seconds:.0f} s: {reason(result.ending)}"
     elif result.exit_code != 0:
-        message = f"the agent exited {result.exit_code}"
+        said = f", saying: {_short(result.complaint)}" if result.complaint else ""
+        message = f"the agent exited {result.exit_code}{said}"
     elif result.forbidden and result.tree is not None:
         message = "; ".join(finding.message for finding in result.forbidden)
         outside = [path for finding in result.forbidden for path in finding.paths]

@@ -50,7 +50,7 @@ class Sent:
 
 def send(run: Run, step: Step[Any], given: Brief, workspace: Workspace, *, writes: Pipeline, purse: Purse) -> Sent:
     """Run the agent under its overseer. The hard limit is the process runner's, all others are the overseer's."""
-    agent, config = run.tools.agent, purse.config
+    agent, config = run.tools.agent_for(given.role), purse.config
     assert agent is not None
     purse.uses(model_for(given.role, config.models, given.traits).model)
     limits = StepLimits.of(config, purse.tokens, purse.dollars, purse.price)
@@ -59,7 +59,9 @@ def send(run: Run, step: Step[Any], given: Brief, workspace: Workspace, *, write
     if config.writes.gate == "person":
         limits = replace(limits, idle=max(limits.idle, 2 * PERSON_TAKES))
     watch = _watch(run, step, given, purse, limits.most)
-    (run.folder / PROMPT).write_text(masked(watch.prompt, watch.env.values()), encoding="utf-8", errors="replace")
+    folder = agent_folder(run, step, purse.dispatch.key)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / PROMPT).write_text(masked(watch.prompt, watch.env.values()), encoding="utf-8", errors="replace")
     overseer = StepOverseer(limits, partial(traces, workspace.path, watch.transcript))
     purse.latest = overseer.usage
     run.on_heartbeat = telling = Telling(run, overseer, purse)
@@ -120,12 +122,12 @@ def _watch(run: Run, step: Step[Any], given: Brief, purse: Purse, most: float) -
     config = purse.config
     named = (Path(name).expanduser() for name in config.agent.readable)
     run.artifacts.mkdir(parents=True, exist_ok=True)
-    needed = run.tools.upstreams()
+    needed, folder = run.tools.upstreams(), agent_folder(run, step, purse.dispatch.key)
     return Watch(
         prompt=briefs.prompt(given),
-        brief_file=run.folder / "brief.json",
-        report_file=run.folder / "report.json",
-        transcript=run.folder / "transcript.txt",
+        brief_file=folder / "brief.json",
+        report_file=folder / "report.json",
+        transcript=folder / "transcript.txt",
         timeout=most,
         stopping=run.stopping,
         started=lambda process: run.note(step, purse.dispatch.key, {"role": given.role, "process": dict(process)}),
@@ -137,6 +139,11 @@ def _watch(run: Run, step: Step[Any], given: Brief, purse: Purse, most: float) -
         setup_home=run.tools.home_of(run.tools.workspaces.path(run.item.story_id)),
         checkout={name: str(path) for name, path in needed.items()},
     )
+
+
+def agent_folder(run: Run, step: Step[Any], key: str) -> Path:
+    """Brief, prompt, transcript and report of one agent: of a run with several, each has a folder of its own."""
+    return run.folder / f"{step.name}-{key}" if key else run.folder
 
 
 def passed_on(names: list[str]) -> dict[str, str]:

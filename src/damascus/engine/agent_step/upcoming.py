@@ -8,7 +8,8 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step import briefs
 from damascus.engine.agent_step.workspace import StartingPoint
-from damascus.engine.lifecycle import STEPS
+from damascus.engine.judging import in_full
+from damascus.engine.lifecycle import FULL, STEPS
 from damascus.engine.run import Run
 from damascus.engine.step import StepKind
 from damascus.engine.steps.prepare import PREPARE, starting_point
@@ -20,21 +21,27 @@ def upcoming(tools: Tools, item: Item, role: str | None = None) -> Brief:
     run = Run(item, tools)
     spec = parse_spec(item.spec, item.spec_path, rough=True)
     point = _starting_point(run)
-    return briefs.brief(run, spec, role or _next_role(run), point.base, start=point.start, was=point.was)
+    return briefs.brief(run, spec, role or _next_role(run), start=point)
 
 
 def _next_role(run: Run) -> str:
     """Of the phase's agents the first that is not done; when all are, the next attempt begins with the first."""
     item = run.item
     phase = item.resume_phase or item.phase if item.phase == Phase.BLOCKED else item.phase
-    agents = [step for step in STEPS if step.kind is StepKind.AGENT and step.phase == phase]
+    taken = FULL if phase == Phase.BUILD and _in_full(run) else STEPS
+    agents = [step for step in taken if step.kind is StepKind.AGENT and step.phase == phase]
     if not agents:
         raise DamascusError(
             f"{item.story_id} is in phase {item.phase}: no agent is next. "
             f"See what a role would be given: damascus prompt {item.story_id} --role {Role.CODE_IMPLEMENTER}"
         )
-    left = [step for step in agents if run.result(step) is None]
+    left = [step for step in agents if not run.results(step)]
     return (left or agents)[0].role
+
+
+def _in_full(run: Run) -> bool:
+    spec = parse_spec(run.item.spec, run.item.spec_path, rough=True)
+    return in_full(spec, run.tools.read_config(run.tools.forge.main_tip()))
 
 
 def _starting_point(run: Run) -> StartingPoint:

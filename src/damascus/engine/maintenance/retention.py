@@ -1,4 +1,4 @@
-"""What goes by age, as [retention] of main says: kept passes, run folders, log files, events of how a story moved.
+"""What goes by age, as [retention] of main says: passes, run folders, pictures, logs, events of how a story moved.
 
 Never touched: whatever belongs to a story that is not done or cancelled; any story's row, journal and receipt; the
 snapshots in the stories' store, and with them all that `rescue` needs. Looking tells exactly what pruning takes.
@@ -42,6 +42,8 @@ def rules(tools: Tools, *, of_host: bool = True) -> list[AgeLimit]:
              lambda days: retention.prune_evidence(db, repo, days)),
         AgeLimit("artifacts", keep.artifacts_days, lambda days: _sum(_old_folders(tools, days)),
              lambda days: _remove(_old_folders(tools, days))),
+        AgeLimit("pictures", keep.artifacts_days, lambda days: retention.old_pictures(db, repo, days),
+             lambda days: retention.prune_pictures(db, repo, days)),
         AgeLimit("events", keep.events_days, lambda days: retention.old_events(db, repo, days, PASSING),
              lambda days: retention.prune_events(db, repo, days, PASSING)),
     ]  # fmt: skip

@@ -10,6 +10,7 @@ from contextlib import suppress
 from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError
 from damascus.domain.ports import Review
+from damascus.domain.visible import visible
 from damascus.engine.tools import Tools
 from damascus.store import people
 from damascus.store.db import Row
@@ -31,7 +32,7 @@ def _applied(tools: Tools, row: Row) -> bool:
     said = tools.forge.reviews(pull) if pull is not None and pull.state == "open" else []
     last = {review.by: review for review in said if review.commit == row["commit"]}
     new = [review for review in last.values() if review.id not in row["applied"]]
-    refusal = next((review for review in new if review.state == "changes" and review.words), None)
+    refusal = next((review for review in new if review.state == "changes" and visible(review.words)), None)
     approving = next((review for review in new if review.state == "approved"), None)
     word = refusal or (approving if all(each.state == "approved" for each in last.values()) else None)
     return word is not None and _apply(tools, row["story_id"], word)

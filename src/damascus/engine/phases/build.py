@@ -1,6 +1,8 @@
 """Build: a spec becomes a commit on its own branch, tested on top of main, with a pull request and green CI.
 
-prepare → implement → red → a place in the queue → rebase → verify → push → propose → ci → review
+prepare → implement → red → a place in the queue → rebase → verify → receipt → push → propose → ci → review
+
+With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py).
 
 Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
 of exactly those that land before it. Where CI runs elsewhere it is tested on top of main, and queues only to land.
@@ -9,10 +11,11 @@ of exactly those that land before it. Where CI runs elsewhere it is tested on to
 from damascus.domain.errors import UsageError
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
-from damascus.domain.outcome import Advance, NeedsPerson, Outcome
+from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Rejected
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine.judging import objection, rejected
+from damascus.engine.flow.full import full
+from damascus.engine.judging import in_full, objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
 from damascus.engine.steps.ci import CI, await_ci
@@ -21,10 +24,12 @@ from damascus.engine.steps.prepare import PREPARE, prepare
 from damascus.engine.steps.propose import PROPOSE, propose
 from damascus.engine.steps.push import PUSH, push
 from damascus.engine.steps.rebase import REBASE, rebase
+from damascus.engine.steps.receipt import RECEIPT, leave_unfinished, missing_proof, receipt_of, write_receipt
 from damascus.engine.steps.red import RED, prove_red
+from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import VERIFY, verify
 
-STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, PUSH, PROPOSE, CI)
+STEPS = (PREPARE, IMPLEMENT, RED, REBASE, VERIFY, RECEIPT, PUSH, PROPOSE, CI)
 
 
 def build(run: Run) -> Outcome:
@@ -36,7 +41,15 @@ def build(run: Run) -> Outcome:
         return _no_agent(run)
 
     start = prepare(run)
-    made = implement(run, spec, start)
+    if not in_full(spec, run.tools.read_config(start.base)):
+        return _proposed(run, spec, implement(run, spec, start))
+    outcome = _proposed(run, spec, full(run, spec, start))
+    if isinstance(outcome, Rejected | NeedsPerson):
+        leave_unfinished(run, spec, start, outcome)
+    return outcome
+
+
+def _proposed(run: Run, spec: Spec, made: Made | Outcome) -> Outcome:
     if isinstance(made, Outcome):
         return made
 
@@ -50,28 +63,36 @@ def build(run: Run) -> Outcome:
         if isinstance(place, Outcome):
             return place
         if isinstance(place, Tested):
-            return _to_review(place)
+            return _to_review(run, place)
         tested = _tested(run, spec, made, place)
         if isinstance(tested, Tested):
-            return _to_review(tested)
+            return _to_review(run, tested)
         sent_back = queue.after(spec, place, tested)
         if sent_back is not None:
             return sent_back
 
 
 def _tested(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:
-    """verify → push → propose → ci, in its place."""
+    """verify → receipt → push → propose → ci, in its place."""
     judged = verify(run, spec, made, place.commit, place.onto)
-    refused = objection(run, judged, made.files_changed) or push(run, place.commit)
-    if refused is not None:
+    if (objected := objection(run, judged, made.files_changed)) is not None:
+        return objected
+    write_receipt(run, spec, made, judged, place.onto)
+    if (refused := push(run, place.commit)) is not None:
         return refused
     pull = propose(run, spec, place.commit)
     green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: push(run, again))
-    return green if isinstance(green, Outcome) else Tested(Sha(green.sha), place.onto, pull.url)
+    if isinstance(green, Outcome):
+        return green
+    tell_green(run, green)
+    return Tested(Sha(green.sha), place.onto, pull.url)
 
 
-def _to_review(tested: Tested) -> Advance:
-    return Advance(Phase.REVIEW, {**tested.facts(), "queue_green": tested.commit})
+def _to_review(run: Run, tested: Tested) -> Outcome:
+    """Green and proposed; what is not proved needs a person's word first."""
+    receipt = receipt_of(run, tested.commit)
+    asked = missing_proof(run, receipt, tested.onto, tested.commit) if receipt else None
+    return asked or Advance(Phase.REVIEW, {**tested.facts(), "queue_green": tested.commit})
 
 
 def _back_to_spec(reason: str) -> Outcome:

@@ -3,8 +3,8 @@
 first in the queue → a person's approval, where the project asks for it → land → mirror → done
 
 If main moved meanwhile (a person's commit) or somebody ahead was sent back, the candidate is built and judged anew in
-its place: rebase → verify → push → propose → ci. Where CI runs elsewhere it is pushed to a branch of the queue (stage),
-so that the pull request stays as it was reviewed. Nobody is blamed for that.
+its place: rebase → verify → receipt → push → propose → ci. Where CI runs elsewhere it is pushed to a branch of the
+queue (stage), so that the pull request stays as it was reviewed. Nobody is blamed for that.
 """
 
 from itertools import count
@@ -15,6 +15,7 @@ from damascus.domain.outcome import Landed, NeedsPerson, Outcome, Wait
 from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.waits import WaitKind
 from damascus.engine.elsewhere import made_here
+from damascus.engine.flow.commit import COMMIT
 from damascus.engine.judging import objection
 from damascus.engine.queue.places import MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -26,6 +27,8 @@ from damascus.engine.steps.mirror import await_mirror
 from damascus.engine.steps.propose import propose
 from damascus.engine.steps.push import push, stage
 from damascus.engine.steps.rebase import rebase
+from damascus.engine.steps.receipt import missing_proof, write_receipt
+from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import verify
 from damascus.engine.upstreams import pause
 
@@ -61,7 +64,7 @@ def _merged(run: Run) -> Outcome:
 
 def _first(run: Run) -> Tested | Outcome:
     """Green and the first in the queue, with all that main needs and a person's word; or what is waited for."""
-    spec, built = parse_spec(run.item.spec, run.item.spec_path), run.latest(IMPLEMENT)
+    spec, built = parse_spec(run.item.spec, run.item.spec_path), run.latest(IMPLEMENT, COMMIT)
     assert built is not None
     made, queue = made_here(run, built), MergeQueue(run, to_land=True)
     while True:
@@ -78,16 +81,23 @@ def _first(run: Run) -> Tested | Outcome:
 
 
 def _tested_anew(run: Run, spec: Spec, made: Made, place: ToTest) -> Tested | Outcome:
-    """verify → push → propose → ci, in its place; stage instead of push and propose where CI runs elsewhere."""
+    """verify → receipt → push → propose → ci, in its place; stage instead of push and propose where CI runs
+    elsewhere."""
     judged = verify(run, spec, made, place.commit, place.onto)
     here = run.tools.forge.runs_ci
     publish = push if here else stage
-    refused = objection(run, judged, made.files_changed) or publish(run, place.commit)
-    if refused is not None:
+    if (objected := objection(run, judged, made.files_changed)) is not None:
+        return objected
+    receipt = write_receipt(run, spec, made, judged, place.onto)
+    if (refused := publish(run, place.commit)) is not None:
         return refused
     url = propose(run, spec, place.commit).url if here else str(run.item.pr_url)
     green = await_ci(run, spec, made, place.commit, place.onto, push=lambda again: publish(run, again))
-    return green if isinstance(green, Outcome) else Tested(Sha(green.sha), place.onto, url)
+    if isinstance(green, Outcome):
+        return green
+    tell_green(run, green)
+    tested = Tested(Sha(green.sha), place.onto, url)
+    return missing_proof(run, receipt, tested.onto, tested.commit) or tested
 
 
 def _landed(run: Run, tested: Tested) -> Outcome:

@@ -8,10 +8,9 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Outcome, Rejected
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Verdict
-from damascus.engine.ci.jobs import ci_jobs, project_jobs
 from damascus.engine.ci.waiting import wanted_jobs
 from damascus.engine.run import Run
-from damascus.engine.steps.ci import CI
+from damascus.engine.steps.ci import CI, ci_jobs, project_jobs
 
 
 def says_red(tested: Outcome) -> TypeGuard[Rejected | NeedsPerson]:

@@ -10,7 +10,9 @@ from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson
-from damascus.domain.recovery import APPROVE, CANCEL, SEND_BACK
+from damascus.domain.recovery import ACCEPT, APPROVE, CANCEL, SEND_BACK
+from damascus.domain.spec import digest
+from damascus.domain.storable import clean
 from damascus.domain.verdict import Phase
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
@@ -20,7 +22,7 @@ PERSON = "person"
 APPROVAL = Step(
     "approval", Phase.REVIEW, StepKind.LOCAL, AskedApproval,
     "what a person is asked to approve; again in merge if it reads differently",
-    also=(Phase.MERGE,),
+    also=(Phase.BUILD, Phase.MERGE),
 )  # fmt: skip
 
 
@@ -28,9 +30,28 @@ def missing_approval(run: Run, base: Sha, commit: Sha) -> NeedsPerson | None:
     """The question, or None: nobody has to be asked (any more)."""
     if not wanted(run, base) or approval_of(run, base, commit) is not None:
         return None
-    asked = AskedApproval(change=_change(run, base, commit), commit=commit)
+    asked = AskedApproval(change=change_mark(run, base, commit), commit=commit)
     run.local(APPROVAL, lambda: asked, key=asked.change)
     return _question(run, asked, base)
+
+
+def missing_acceptance(run: Run, base: Sha, commit: Sha, who: str, held: list[str]) -> NeedsPerson | None:
+    """What somebody holds against a change, and no author can cure, a person weighs. Their word is for just these
+    concerns: who accepted the change before, without having seen them, is asked."""
+    change = change_mark(run, base, commit)
+    mark = digest("\n".join([change, *held]).encode())
+    if _word_for(run, mark) is not None:
+        return None
+    asked = AskedApproval(change=mark, commit=commit, unproved=[f"{who}: {each}" for each in held], of=change)
+    run.local(APPROVAL, lambda: asked, key=asked.change)
+    item = run.item
+    text = (
+        f"Does this implementation work? The {who} has something against {item.story_id} as {short(commit)} and sees "
+        f"no way for its author to cure it: {'; '.join(held)}. "
+        f"Look at it: damascus diff {item.story_id}, or {item.pr_url}."
+    )
+    feedback = VerdictFeedback(message=clean(text, 4000), gate=who)
+    return NeedsPerson(None, clean(text, 4000), (ACCEPT, SEND_BACK, CANCEL), feedback, EventKind.BLOCKED_APPROVAL)
 
 
 def wanted(run: Run, base: Sha) -> bool:
@@ -39,12 +60,17 @@ def wanted(run: Run, base: Sha) -> bool:
 
 
 def approval_of(run: Run, base: Sha, commit: Sha) -> Approval | None:
-    """The word that holds for this change, whichever commit it was shown in."""
-    row = run.tools.db.one("approval_of", item=run.item.id, change=_change(run, base, commit))
+    """The word that holds for this change, whichever commit it was shown in; or one for this change or this very
+    commit, and more."""
+    return _word_for(run, change_mark(run, base, commit), commit)
+
+
+def _word_for(run: Run, mark: str, commit: str = "") -> Approval | None:
+    row = run.tools.db.one("approval_of", item=run.item.id, change=mark, commit=commit)
     return Approval.model_validate({**row["output"], "at": row["done_at"].isoformat()}) if row else None
 
 
-def _change(run: Run, base: Sha, commit: Sha) -> str:
+def change_mark(run: Run, base: Sha, commit: Sha) -> str:
     return change_of(run.tools.mirror.patch(base, commit, "--no-renames"), run.item.spec_hash)
 
 

@@ -3,18 +3,32 @@
 Once it is done it never runs again: what it cost and what it made are in the journal.
 """
 
+from typing import Self
+
+from pydantic import Field
+
 from damascus.domain.outcome import Outcome, Rejected
+from damascus.domain.ports import Report
 from damascus.domain.roles import Role
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Phase, Verdict
-from damascus.engine.agent_step.results import AgentResult, agent_failed, told_by
+from damascus.engine.agent_step.results import AgentResult, agent_failed, sentences, told_by
 from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 
 
 class Made(AgentResult):
-    """The agent's work as one commit on its base."""
+    """The agent's work as one commit on its base, and what it says of it."""
+
+    changed: list[str] = Field(default_factory=list)
+    weak: list[str] = Field(default_factory=list)
+    open: list[str] = Field(default_factory=list)
+
+    def answered(self, report: Report | None, text: str | None) -> Self:
+        """What counts is its files: whoever says nothing of them has answered all the same."""
+        told = {**report.claims, **report.whole} if report else {}
+        return self.model_copy(update={name: sentences(told.get(name)) for name in ("changed", "weak", "open")})
 
 
 IMPLEMENT = Step(

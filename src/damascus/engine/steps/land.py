@@ -1,6 +1,8 @@
 """Land: main moves to exactly the tested commit, by compare and swap, and the pull request is closed truthfully."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -10,6 +12,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Wait
 from damascus.domain.ports import Blocked, HeadNeeded, Pull, Stale
+from damascus.domain.receipt import BuildReceipt
 from damascus.domain.verdict import Phase
 from damascus.domain.waits import WaitKind
 from damascus.engine.queue.places import Tested
@@ -17,6 +20,8 @@ from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.approval import approval_of, wanted
 from damascus.engine.steps.push import drop_queue_branch, drop_story_branch, push_fenced
+from damascus.engine.steps.receipt import put_note, receipt_of
+from damascus.engine.steps.tell import tell_landed
 from damascus.store import merge_queue, people
 
 DIRTY_LOOK = timedelta(seconds=10)
@@ -29,6 +34,8 @@ class Landing(BaseModel):
     commit: str
     message: str = ""
     paths: list[str] = Field(default_factory=list)
+    untold: list[str] = Field(default_factory=list)
+    """What the forge did not take of the proof, a sentence each."""
 
 
 LAND = Step("land", Phase.MERGE, StepKind.EFFECT, Landing, "main moves to exactly the tested commit")
@@ -49,22 +56,36 @@ def begun(run: Run, turn: int) -> Tested | None:
 
 
 def land(run: Run, tested: Tested, turn: int) -> Landing:
+    receipt = cache(lambda: receipt_of(run, tested.commit))
+
+    def do(given: dict[str, Any]) -> Landing:
+        landing = _move_main(run, Sha(given["old"]), Sha(given["new"]), receipt)
+        if landing.how == "landed":
+            put_note(run, tested.commit, receipt(), given.get("approval"))
+        return landing
+
     return run.effect(
         LAND,
-        lambda given: _move_main(run, Sha(given["old"]), Sha(given["new"])),
+        do,
         key=str(turn),
-        intent=lambda: {"old": tested.onto, "new": tested.commit, "pull": run.item.pr_url, **_word(run, tested)},
+        intent=lambda: {
+            "old": tested.onto,
+            "new": tested.commit,
+            "pull": run.item.pr_url,
+            **_word(run, tested, receipt()),
+        },
         with_done=lambda c, landing: merge_queue.landed(c, run.item.id) if landing.how == "landed" else None,
     )
 
 
-def _word(run: Run, tested: Tested) -> dict[str, Any]:
+def _word(run: Run, tested: Tested, receipt: BuildReceipt | None) -> dict[str, Any]:
     """Whose word it lands by, kept with the landing."""
-    found = approval_of(run, tested.onto, tested.commit) if wanted(run, tested.onto) else None
+    asked = wanted(run, tested.onto) or bool(receipt and receipt.unproved)
+    found = approval_of(run, tested.onto, tested.commit) if asked else None
     return {"approval": found.model_dump() | {"commit": tested.commit}} if found else {}
 
 
-def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
+def _move_main(run: Run, old: Sha, new: Sha, receipt: Callable[[], BuildReceipt | None]) -> Landing:
     """Fast-forward main from `old` to `new`, or find it there already; then the pull is merged truthfully."""
     forge = run.tools.forge
     pull = forge.find_pull(run.item.branch)
@@ -77,13 +98,14 @@ def _move_main(run: Run, old: Sha, new: Sha) -> Landing:
     except Blocked as err:
         how: Literal["dirty", "unrepairable"] = "unrepairable" if err.needs_person else "dirty"
         return Landing(how=how, commit=new, message=str(err), paths=err.paths)
+    untold = tell_landed(run, pull, new, receipt()) if pull is not None else []
     if pull is not None:
         forge.close_merged(pull, new)
     if not forge.runs_ci:
         drop_queue_branch(run.tools, run.item.uuid)
         if run.tools.read_config(new).forge.delete_branches:
             drop_story_branch(run)
-    return Landing(how="landed", commit=new)
+    return Landing(how="landed", commit=new, untold=untold)
 
 
 def _land_or_merge(run: Run, old: Sha, new: Sha, pull: Pull | None) -> None:

@@ -18,11 +18,10 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Milestone, Phase
 from damascus.domain.waits import WaitKind
 from damascus.engine import milestones
-from damascus.engine.ci.jobs import ci_jobs, project_jobs
 from damascus.engine.ci.waiting import ask, longer_than, wanted_jobs
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
-from damascus.engine.steps.ci import CI
+from damascus.engine.steps.ci import CI, ci_jobs, project_jobs
 from damascus.stacks.ci_diagnosis import classify
 
 NOT_CONFIGURED = "not configured"

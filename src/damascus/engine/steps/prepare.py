@@ -6,9 +6,9 @@ from damascus.domain.ids import Sha
 from damascus.domain.roles import writes_files
 from damascus.domain.verdict import Phase
 from damascus.engine.agent_step.workspace import StartingPoint, save, tree_here
+from damascus.engine.flow.carried import have_tree
 from damascus.engine.run import Run
 from damascus.engine.step import Outputs, Step, StepKind
-from damascus.engine.steps.implement import IMPLEMENT
 from damascus.engine.steps.rebase import REBASE
 
 PREPARE = Step(
@@ -39,7 +39,7 @@ def starting_point(
 
     `saved` keeps what lies in the workspace and returns its tree; who only looks keeps nothing.
     """
-    last = run.before(PREPARE, IMPLEMENT, REBASE, run_no=run_no) if run_no > 1 else Outputs({})
+    last = run.before(PREPARE, REBASE, run_no=run_no) if run_no > 1 else Outputs({})
     before, feedback = last.of(PREPARE), run.item.last_feedback
     if before is None or feedback is None:
         return StartingPoint(base=tip)
@@ -47,23 +47,24 @@ def starting_point(
     merged = rebase.conflict_tree if rebase else None
     if feedback.conflict is not None and merged and tree_here(run, merged):
         return StartingPoint(base=feedback.conflict.their_sha, start=merged)
-    start = saved(before.base) or _made(run, last)
+    start = saved(before.base) or _made(run, run_no)
     if run.item.attempts == 0:
         return StartingPoint(base=tip, start=start, was=before.base)
     return StartingPoint(base=before.base, start=start)
 
 
 def _saved(run: Run, base: str) -> str | None:
-    """The tree of what lies in the workspace, if who worked there last may write."""
+    """The tree of what lies in the workspace, if who worked there last may write, and wrote what it may where each of
+    several roles has files of its own."""
     last = run.tools.db.one("last_agent", item=run.item.id, run=run.item.run_no)
     tree = save(run, "left", Sha(base), by=last["run_no"] if last else None)
-    return None if last and not writes_files(last["role"]) else tree
+    return None if last and (last["overstepped"] or not writes_files(last["role"])) else tree
 
 
-def _made(run: Run, last: Outputs) -> str | None:
-    """What the last attempt made, or the last candidate, which any host can have."""
-    made = last.of(IMPLEMENT)
-    if made is not None and made.tree and tree_here(run, made.tree):
-        return made.tree
+def _made(run: Run, run_no: int) -> str | None:
+    """What the last author of the last attempt made, or the last candidate, which any host can have."""
+    made = run.tools.db.one("last_work", item=run.item.id, run=run_no)
+    if made is not None and have_tree(run, made["tree"]):
+        return str(made["tree"])
     candidate = run.item.candidate
     return run.tools.mirror.tree(candidate) if candidate and run.tools.forge.have(candidate) else None

@@ -1,13 +1,14 @@
-"""Propose: the pull request of the story's branch, found or opened."""
+"""Propose: the pull request of the story's branch, found or opened, with the proof on it."""
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
-from damascus.domain.events import EventKind
+from damascus.domain.events import Event, EventKind
 from damascus.domain.ids import Sha
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Phase
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
+from damascus.engine.steps.tell import tell_opened
 
 
 class Proposed(BaseModel):
@@ -16,11 +17,15 @@ class Proposed(BaseModel):
     number: int
     url: str
     found: bool = False
+    untold: list[str] = Field(default_factory=list)
+    """What the forge did not take of the proof, a sentence each."""
 
 
 PROPOSE = Step(
-    "propose", Phase.BUILD, StepKind.EFFECT, Proposed, "the pull request, found or opened", also=(Phase.MERGE,)
-)
+    "propose", Phase.BUILD, StepKind.EFFECT, Proposed,
+    "the pull request, found or opened, with the proof on it",
+    also=(Phase.MERGE,),
+)  # fmt: skip
 
 
 def propose(run: Run, spec: Spec, commit: Sha) -> Proposed:
@@ -29,20 +34,23 @@ def propose(run: Run, spec: Spec, commit: Sha) -> Proposed:
         lambda _: _open_pull(run, spec, commit),
         key=commit,
         intent=lambda: {"branch": run.item.branch},
-        events=lambda done: (
-            (EventKind.BUILD_PR_OPENED, {"number": done.number, "url": done.url, "found": done.found}),
-        ),
+        events=_opened,
         facts=lambda done: {"pr_url": done.url, "candidate": commit},
     )
 
 
+def _opened(done: Proposed) -> tuple[Event, ...]:
+    untold = {"untold": done.untold} if done.untold else {}
+    return ((EventKind.BUILD_PR_OPENED, {"number": done.number, "url": done.url, "found": done.found, **untold}),)
+
+
 def _open_pull(run: Run, spec: Spec, commit: Sha) -> Proposed:
     forge, item = run.tools.forge, run.item
-    known = forge.find_pull(item.branch)
-    if known is not None and known.state == "open" and known.head_sha == commit:
-        return Proposed(number=known.number, url=known.url, found=True)
-    pull = forge.open_pull(item.branch, f"{item.story_id}: {item.title}", pull_body(run, spec), commit)
-    return Proposed(number=pull.number, url=pull.url, found=known is not None and known.number == pull.number)
+    pull = known = forge.find_pull(item.branch)
+    if pull is None or pull.state != "open" or pull.head_sha != commit:
+        pull = forge.open_pull(item.branch, f"{item.story_id}: {item.title}", pull_body(run, spec), commit)
+    found = known is not None and known.number == pull.number
+    return Proposed(number=pull.number, url=pull.url, found=found, untold=tell_opened(run, pull, commit))
 
 
 def pull_body(run: Run, spec: Spec) -> str:

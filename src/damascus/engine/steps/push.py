@@ -70,8 +70,12 @@ def _pushed_events(run: Run, done: Pushed, branch: str) -> tuple[Event, ...]:
         return ()
     line = milestones.pushed_line(run.tools.project.repo, done.commit, run.tools.forge.run_id(Sha(done.commit)))
     body: dict[str, object] = {"commit": done.commit, "branch": branch}
+    # Those ahead left the queue after it was green, or a person sent it on: what was built before is pushed anew.
+    over = milestones.is_over(run.milestone)
+    again = run.start_over(f"pushed anew as {short(done.commit)}") if over else ()
     jobs = len(wanted_jobs(run, run.tools.mirror.parent(Sha(done.commit))).required)
-    return ((EventKind.BUILD_PUSHED, body), *run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs))
+    reached = run.reach(Milestone.PUSHED_TO_CI, line, jobs_passed=0, total_jobs=jobs)
+    return ((EventKind.BUILD_PUSHED, body), *again, *reached)
 
 
 def push_fenced(run: Run, commit: Sha, branch: str) -> Pushed:

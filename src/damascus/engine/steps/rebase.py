@@ -8,6 +8,8 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import Rejected
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase, Verdict
+from damascus.engine.flow.carried import carry
+from damascus.engine.flow.commit import COMMIT
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.implement import Made
@@ -58,6 +60,8 @@ def _rebase(run: Run, commit: Sha, onto: Sha) -> Rebase:
         return Rebase(
             onto=onto, conflicting_files=list(done.files), details=clean(done.details, 8000), conflict_tree=done.tree
         )
+    if done.commit != commit and run.result(COMMIT) is not None:
+        carry(run, done.commit, onto)
     return Rebase(commit=done.commit, tree=done.tree, onto=onto)
 
 

@@ -19,6 +19,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.ids import sha as full_sha
 from damascus.domain.ports import CiJob, CiRun, CiState
 from damascus.forges.http import Api
+from damascus.forges.proofs import is_own_status
 
 STATES: dict[str, CiState] = {
     "success": CiState.SUCCESS,
@@ -152,11 +153,11 @@ class GiteaCi:
         return [_number(run) for run in runs], jobs
 
     def _statuses(self, commit: Sha) -> list[Mapping[str, Any]]:
-        """The newest status of each context."""
+        """The newest status of each context but ours."""
         found = []
         for status in self.api.pages(f"{self.path}/commits/{commit}/status", "statuses"):
             about = str(status.get("url", "")).rpartition("/")[2]
-            if about in ("", commit):
+            if about in ("", commit) and not is_own_status(status):
                 found.append(status)
         return found
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha, short
 from damascus.domain.ids import sha as full_sha
-from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, Review, Stale
+from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, PullProof, Review, Stale
 from damascus.forges import ForgeSetup
 from damascus.forges.access import forge_url, token
 from damascus.forges.address import Address
@@ -74,6 +74,9 @@ class GiteaForge(OverGit):
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._pulls.comment(pull.number, key, text)
 
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
+        return self._pulls.proofs.tell(pull, proof)
+
     def reviews(self, pull: Pull) -> list[Review]:
         return self._pulls.reviews(pull.number)
 
@@ -116,7 +119,7 @@ def _refused(answer: HttpAnswer, pull: Pull) -> Exception:
         return Stale(f"pull {pull.number}: {answer.message}")
     return DamascusError(
         f"the forge does not merge pull {pull.number} ({answer.status}: {answer.message}). "
-        f"Allow fast-forward-only merges to the token's user (docs/forges.md)."
+        f"Let the token's user merge with fast-forward only (docs/forges.md)."
     )
 
 

@@ -5,7 +5,6 @@ found in the lists. Creation is not guarded by the forge against two at the same
 whoever still finds an older open one closes its own.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +15,11 @@ from damascus.domain.ids import Sha
 from damascus.domain.ports import Pull, PullState, Review, ReviewState
 from damascus.domain.skip_marks import without_skip_marks
 from damascus.forges.http import Api, HttpAnswer
+from damascus.forges.marks import is_marked, marked, without_marks
+from damascus.forges.proofs import Proofs
 from damascus.git.mirror import Mirror
 
 REVIEWS = {"APPROVED": ReviewState.APPROVED, "REQUEST_CHANGES": ReviewState.CHANGES}
-MARKER = re.compile(r"\s*<!-- damascus:\S+ -->\s*\Z")
 
 
 @dataclass(frozen=True)
@@ -115,18 +115,21 @@ class GiteaPulls:
             body=row.get("body") or "",
             state=state,
             merged_commit=row.get("merge_commit_sha") if state == PullState.MERGED else None,
-            comments=[_without_marker(each["body"]) for each in self._comments(row["number"])],
+            comments=[without_marks(each["body"]) for each in self._comments(row["number"])],
         )
 
     # ── comment and close ─────────────────────────────────────────────────────────────────────────────
 
     def comment(self, number: int, key: str, text: str) -> None:
         """Once: the key is in a mark that no page shows."""
-        mark = f"<!-- damascus:{quote(key, safe='')} -->"
-        if any(mark in each["body"] for each in self._comments(number)):
+        if any(is_marked(each["body"], key) for each in self._comments(number)):
             return
         path = f"{self.path}/issues/{number}/comments"
-        self.api.call("POST", path, json={"body": f"{text}\n\n{mark}"}).expected()
+        self.api.call("POST", path, json={"body": marked(text, key)}).expected()
+
+    @property
+    def proofs(self) -> Proofs:
+        return Proofs(self.api, self.path, self._comments, lambda _: self._me(), _landed)
 
     def _comments(self, number: int) -> list[Mapping[str, Any]]:
         rows = self.api.get(f"{self.path}/issues/{number}/comments")
@@ -139,8 +142,11 @@ class GiteaPulls:
         if not rows:
             return []
         writers = {_login(row) for row in self.api.get(f"{self.path}/assignees") or []}
-        writers -= {str(self.api.get("/user")["login"]).lower()}
+        writers -= {self._me()}
         return [self._review(path, row) for row in rows if _login(row.get("user") or {}) in writers]
+
+    def _me(self) -> str:
+        return str(self.api.get("/user")["login"]).lower()
 
     def _review(self, path: str, row: Mapping[str, Any]) -> Review:
         beside = self.api.get(f"{path}/{row['id']}/comments") if row.get("comments_count") else []
@@ -163,7 +169,7 @@ class GiteaPulls:
             return
         if answer.status not in (405, 422):
             raise DamascusError(f"the forge does not take pull {number} as merged by {commit}: {answer.message}")
-        self.comment(number, f"landed-{commit}", f"Landed on {self.base} as {commit}.")
+        self.comment(number, _landed(commit), f"Landed on {self.base} as {commit}.")
         self.close(number)
 
     def merge(self, number: int, how: Mapping[str, str]) -> HttpAnswer:
@@ -171,6 +177,10 @@ class GiteaPulls:
 
     def close(self, number: int) -> None:
         self.api.call("PATCH", f"{self.path}/pulls/{number}", json={"state": "closed"}).expected()
+
+
+def _landed(commit: Sha) -> str:
+    return f"landed-{commit}"
 
 
 def _state(row: Mapping[str, Any]) -> PullState:
@@ -195,7 +205,3 @@ def _login(user: Mapping[str, Any]) -> str:
 
 def _own(row: Mapping[str, Any]) -> bool:
     return row["head"].get("repo_id") in (None, row["base"].get("repo_id"))
-
-
-def _without_marker(body: str) -> str:
-    return MARKER.sub("", body)

@@ -25,10 +25,14 @@ LOG_LIMIT = 50_000_000
 """Of a longer log the end is kept."""
 
 
-def api_root(address: Address) -> str:
+def api_host(address: Address) -> str:
     """github.com has a host for its API, a GitHub of one's own (Enterprise Server) a path."""
     github = urlsplit(address.root).hostname in ("github.com", "www.github.com")
-    return ("https://api.github.com" if github else f"{address.root}/api/v3") + address.api_path
+    return "https://api.github.com" if github else f"{address.root}/api/v3"
+
+
+def api_root(address: Address) -> str:
+    return api_host(address) + address.api_path
 
 
 class Forbidden(DamascusError):
@@ -51,6 +55,17 @@ class GithubApi(Api):
     def rows(self, path: str, key: str = "", **params: str | int) -> list[Any]:
         return list(self.pages(path, key, "per_page", **params))
 
+    def login(self) -> str:
+        """Whose token it is; "" for one that has no user."""
+        whole = GithubApi(self.address, self._token)
+        whole.root = api_host(self.address)
+        try:
+            return str(whole.get("/user")["login"])
+        except Forbidden:
+            return ""
+        finally:
+            whole.close()
+
     def log(self, path: str) -> str:
         """A log lies on another host, at an address that holds for a minute; "" where it is gone."""
         answer = self.call("GET", path)
@@ -60,7 +75,7 @@ class GithubApi(Api):
         if not where:
             return answer.expected().text
         if urlsplit(where).scheme not in ("https", urlsplit(self.root).scheme):
-            raise DamascusError(f"GitHub sent us to {where.partition('?')[0]} for a log: no log is read without TLS.")
+            raise DamascusError(f"GitHub redirects to {where.partition('?')[0]} for a log: no log is read without TLS.")
         return _without_token(where)
 
     def _refuse(self, answer: HttpAnswer) -> None:

@@ -13,6 +13,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.ids import sha as full_sha
 from damascus.domain.ports import CiJob, CiRun, CiState
 from damascus.forges.github.api import Forbidden, GithubApi
+from damascus.forges.proofs import is_own_status
 
 CONCLUSIONS: dict[str, CiState] = {
     "success": CiState.SUCCESS,
@@ -107,9 +108,10 @@ class GithubCi:
         return [row for row in self.api.rows(path, key, **params) if row["head_sha"] == commit]
 
     def _statuses(self, commit: Sha) -> list[dict[str, Any]]:
-        """The newest of each context, as the combined status lists them; each names its commit in its address."""
+        """The newest of each context but ours, as the combined status lists them; each names its commit in its
+        address."""
         rows = self.api.rows(f"/commits/{commit}/status", "statuses")
-        return [row for row in rows if str(row["url"]).endswith(f"/{commit}")]
+        return [row for row in rows if str(row["url"]).endswith(f"/{commit}") and not is_own_status(row)]
 
 
 def _check_job(row: dict[str, Any]) -> CiJob:

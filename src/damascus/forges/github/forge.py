@@ -12,7 +12,7 @@ from functools import cached_property
 from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ids import Sha
 from damascus.domain.ids import sha as full_sha
-from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, PullState, Review, Stale
+from damascus.domain.ports import CiJob, CiRun, HeadNeeded, Job, Pull, PullProof, PullState, Review, Stale
 from damascus.forges import ForgeSetup
 from damascus.forges.access import forge_url, token
 from damascus.forges.address import Address
@@ -71,6 +71,9 @@ class GithubForge(OverGit):
 
     def comment(self, pull: Pull, key: str, text: str) -> None:
         self._pulls.comment(pull.number, key, text)
+
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
+        return self._pulls.proofs.tell(pull, proof)
 
     def reviews(self, pull: Pull) -> list[Review]:
         return self._pulls.reviews(pull.number)

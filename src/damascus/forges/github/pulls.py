@@ -6,7 +6,6 @@ main is marked as merged by GitHub itself, a moment later; any other that landed
 which commit, and that comment makes it a merged one for us.
 """
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +18,11 @@ from damascus.domain.ports import Pull, PullState, Review, ReviewState
 from damascus.domain.skip_marks import without_skip_marks
 from damascus.forges.github.api import GithubApi
 from damascus.forges.http import HttpAnswer
+from damascus.forges.marks import is_marked, keys_of, marked, without_marks
+from damascus.forges.proofs import Proofs
 
 TEXT_LIMIT = 60_000
 """GitHub refuses a body of more than 65536 characters."""
-MARK = re.compile(r"\n*<!-- damascus:(?P<key>[^\s>]+) -->\s*\Z")
 REVIEWS = {"APPROVED": ReviewState.APPROVED, "CHANGES_REQUESTED": ReviewState.CHANGES}
 WRITES = ("write", "admin")
 LANDED = "landed-as-"
@@ -57,10 +57,17 @@ class GithubPulls:
         return self._pull(answer.expected().json)
 
     def comment(self, number: int, key: str, text: str) -> None:
-        mark = quote(key, safe="")
-        if not any(_key(row) == mark for row in self._comments(number)):
-            body = f"{_cut(text)}\n\n<!-- damascus:{mark} -->"
+        if not any(is_marked(_body(row), key) for row in self._comments(number)):
+            body = marked(_cut(text), key)
             self.api.call("POST", f"/issues/{number}/comments", json={"body": body}).expected()
+
+    @property
+    def proofs(self) -> Proofs:
+        return Proofs(self.api, "", self._comments, self._me, lambda commit: f"{LANDED}{commit}")
+
+    def _me(self, number: int) -> str:
+        """Whose token it is. An app's token has no user, but its pulls have an author."""
+        return self.api.login() or _author(self.api.get(f"/pulls/{number}"))
 
     def close_merged(self, number: int, commit: Sha, *, on_main: bool) -> None:
         """`on_main`: the commit is there. If it is the pull's own head, GitHub is about to mark the pull."""
@@ -150,7 +157,7 @@ class GithubPulls:
             body=_body(row),
             state=_state(row, merged_commit),
             merged_commit=merged_commit,
-            comments=[MARK.sub("", str(comment["body"] or "")) for comment in comments],
+            comments=[without_marks(_body(comment)) for comment in comments],
         )
 
 
@@ -173,14 +180,9 @@ def _merged_commit(row: dict[str, Any], comments: list[dict[str, Any]]) -> str |
         return None
     if row.get("merged_at"):
         return str(row.get("merge_commit_sha") or row["head"]["sha"])
-    said = [_key(comment) for comment in comments if _author(comment) == _author(row)]
-    found = [key.removeprefix(LANDED) for key in said if key.startswith(LANDED)]
+    ours = [_body(comment) for comment in comments if _author(comment) == _author(row)]
+    found = [key.removeprefix(LANDED) for body in ours for key in keys_of(body) if key.startswith(LANDED)]
     return found[-1] if found and SHA_PATTERN.fullmatch(found[-1]) else None
-
-
-def _key(comment: dict[str, Any]) -> str:
-    found = MARK.search(str(comment["body"] or ""))
-    return found["key"] if found else ""
 
 
 def _author(row: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from damascus.domain.ports import (
     EvidenceRunner,
     Job,
     Pull,
+    PullProof,
     PullState,
     Push,
     RemoteRefs,
@@ -28,8 +29,8 @@ from damascus.domain.ports import (
 )
 from damascus.domain.ports.forges import SKIPPED_LISTED
 from damascus.forges import ForgeSetup
-from damascus.forges.local.pulls import LocalPulls, PullRecord, branch_ref
-from damascus.git import landing
+from damascus.forges.local.pulls import CommitStatus, LocalPulls, PullRecord, branch_ref
+from damascus.git import landing, notes
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.objects import EMPTY_TREE
 from damascus.git.repository import Repository
@@ -90,6 +91,9 @@ class LocalForge:
         at_tip = self.repository.tip(self.main_branch) == commit
         return at_tip or landing.contains(self.repository, self.main_branch, commit)
 
+    def annotate(self, commit: Sha, text: bytes) -> None:
+        notes.annotate(self.repository, self.mirror, commit, text)
+
     # ── branches ──────────────────────────────────────────────────────────────────────────────────────
 
     def remote_refs(self, branch: str, fence_ref: str) -> RemoteRefs:
@@ -141,6 +145,17 @@ class LocalForge:
             return record if key in record.notes else record.model_copy(update={"notes": {**record.notes, key: text}})
 
         self._pulls.change(pull, add)
+
+    def tell(self, pull: Pull, proof: PullProof) -> list[str]:
+        """Comment and status in one write of the pull's own file."""
+        status = CommitStatus(state=proof.state, line=proof.line)
+
+        def told(record: PullRecord) -> PullRecord:
+            notes = {**record.notes, proof.key: proof.text}
+            return record.model_copy(update={"notes": notes, "statuses": {**record.statuses, proof.commit: status}})
+
+        self._pulls.change(pull, told)
+        return []
 
     def reviews(self, pull: Pull) -> list[Review]:
         """There is no page to write one on: a person answers at the terminal."""

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import quote
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from damascus.domain.ids import Sha
-from damascus.domain.ports import Pull, PullState, Stale
+from damascus.domain.ports import ProofState, Pull, PullState, Stale
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.objects import GitObject
 
@@ -26,14 +26,23 @@ LAST = "refs/damascus/last-pull"
 TRIES = 100
 
 
+class CommitStatus(BaseModel):
+    """Our status on a commit."""
+
+    state: ProofState
+    line: str
+
+
 class PullRecord(Pull):
-    """A pull as it is stored. `notes` are its comments by key, so that none is written twice."""
+    """A pull as it is stored. `notes` are its comments by key, so that none is written twice; `statuses` are ours by
+    commit."""
 
     notes: dict[str, str] = Field(default_factory=dict)
+    statuses: dict[str, CommitStatus] = Field(default_factory=dict)
     version: int = 0
 
     def told(self, head: Sha | None) -> Pull:
-        fields = self.model_dump(exclude={"notes", "version", "comments", "head_sha"})
+        fields = self.model_dump(exclude={"notes", "statuses", "version", "comments", "head_sha"})
         return Pull(**fields, head_sha=head or self.head_sha, comments=list(self.notes.values()))
 
 

@@ -5,16 +5,7 @@ questions are asked from a second sandbox. What fails on main in the same way is
 """
 
 import json
-import os
-import shlex
-import shutil
-import stat
-import sys
-import tempfile
-import threading
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +14,11 @@ from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, GateName,
 from damascus.gates.contracts.look import Look
 from damascus.gates.contracts.reading import ask, contract_files
 from damascus.gates.contracts.touched import Touched, named_files
-from damascus.gates.runs import job
+from damascus.gates.served import Asker, run_server, why_not
 from damascus.scanning.scanner import TooMuchToRead
-from damascus.system import process
-from damascus.system.sandbox import Cage, detect
 
 HERE = Path(__file__).parent
 SEED = "20260101"
-LOOK = 0.05
 REPORT_LIMIT = 5_000_000
 CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
@@ -115,71 +103,25 @@ def asked_of(runner: EvidenceRunner, candidate: Candidate, tree: Sha, commit: Sh
         return Asked(why="its description is not valid")
     config = candidate.config.contracts
     questions = Questions(told["document"], config.examples, config.seconds)
-    command = f'exec {shlex.quote(sys.executable)} -I -S "$DAMASCUS_SERVED/in_the_cage.py" "$DAMASCUS_SERVED" '
-    wanted = job(candidate, tree, command + shlex.quote(config.serve), "contracts-serve")
-    run = runner.run(replace(wanted, timeout=config.seconds, fresh=True, probe=questions))
+    run = run_server(runner, candidate, tree, config.serve, questions, label="contracts-serve")
     asked = questions.asked(len(told["operations"]))
-    asked.run = run.model_copy(update={"command": config.serve})
+    asked.run = run
     asked.output = asked.output or run.output
-    if not asked.whole and run.timed_out:
-        asked.why = f"it took over {config.seconds:g} s ([contracts] seconds)"
-    elif not asked.whole and not questions.begun:
-        asked.why = "it did not listen on DAMASCUS_PORT of 127.0.0.1"
+    if not asked.whole:
+        asked.why = why_not(questions, run, "[contracts] seconds") or asked.why
     return asked
 
 
-class Questions:
-    """ports.Probe: asks in a thread while the server runs, then lets it end."""
+class Questions(Asker):
+    """Schemathesis, and what it reported."""
 
     def __init__(self, document: dict[str, Any], examples: int, seconds: float) -> None:
-        self._document, self._examples, self._seconds = document, examples, seconds
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        super().__init__(seconds)
+        self._document, self._examples = document, examples
         self._report: dict[str, Any] | None = None
         self._said = ""
-        self._folder = -1
-        self._trouble: Exception | None = None
-        self.begun = False
 
-    def begin(self, folder: Path, root: str, env: Mapping[str, str]) -> Mapping[str, str]:
-        folder.mkdir(parents=True)
-        shutil.copyfile(HERE / "in_the_cage.py", folder / "in_the_cage.py")
-        # The server's code can write there, too: what we do in the folder is done in this very one, through no link.
-        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
-        self._thread = threading.Thread(target=self._ask, args=(folder,), name="contracts")
-        self._thread.start()
-        return {"DAMASCUS_SERVED": str(folder)}
-
-    def end(self, folder: Path) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-        os.close(self._folder)
-
-    def _ask(self, folder: Path) -> None:
-        try:
-            while not self._over.wait(LOOK):
-                if self._open_at(folder):
-                    self.begun = True
-                    with tempfile.TemporaryDirectory(prefix="damascus-asking-") as own:
-                        self._schemathesis(Path(own), folder)
-                    break
-        except Exception as err:
-            self._trouble = err  # raised where it is asked for, in the gate's own thread
-        finally:
-            with suppress(OSError):
-                os.close(os.open("stop", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self._folder))
-
-    def _open_at(self, folder: Path) -> bool:
-        """Is the socket there, and the folder still the one that was made?"""
-        try:
-            found = os.stat("socket", dir_fd=self._folder, follow_symlinks=False)
-            return stat.S_ISSOCK(found.st_mode) and os.path.samestat(os.lstat(folder), os.fstat(self._folder))
-        except OSError:
-            return False
-
-    def _schemathesis(self, own: Path, folder: Path) -> None:
-        shutil.copyfile(HERE / "asking.py", own / "asking.py")
+    def ask(self, own: Path, socket: Path) -> None:
         (own / "description.json").write_text(json.dumps(self._document))
         (own / "schemathesis.toml").touch()  # the nearest one is read
         words = [
@@ -189,21 +131,11 @@ class Questions:
             "--request-timeout", "30", "--max-redirects", "0", "--suppress-health-check", "all", "--warnings", "off",
             "--no-color", "--report", "json", "--report-json-path", "report.json",
         ]  # fmt: skip
-        finished = process.run(
-            [sys.executable, "-I", "asking.py", str(folder / "socket"), *words],
-            cwd=own,
-            env={"PATH": os.defpath, "LANG": "C.UTF-8", "HOME": str(own), "TMPDIR": str(own)},
-            log=own / "log",
-            timeout=self._seconds,
-            stopping=lambda: 2 if self._over.is_set() else 0,
-            cage=Cage(detect(), write=(own,), read=(folder,)),
-        )
+        finished = self.run_asker(own, socket, HERE / "asking.py", *words)
         self._said = finished.tail
         self._report = _read(own / "report.json") if finished.exit_code in (0, 1) else None
 
     def asked(self, operations: int) -> Asked:
-        if self._trouble is not None:
-            raise self._trouble
         report = self._report
         if report is None:
             return Asked(why="schemathesis came to no end", output=self._said)

@@ -8,18 +8,21 @@ import json
 from collections.abc import Iterator, Sequence
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult
+from damascus.domain.survivors import MUTATION_OFF, NO_FUNCTION, MutationScore
 from damascus.domain.verdict import Kind, Verdict
-from damascus.evidence.diff_paths import is_test
+from damascus.evidence.diff_paths import code_paths, is_test
 from damascus.gates.coverage_run import Looks
 from damascus.gates.mutation.changed import changed_code
 from damascus.gates.mutation.examination import Examination
 from damascus.gates.mutation.full import LineExamination
+from damascus.gates.mutation.needed import needed_lines
 from damascus.gates.mutation.trials import MutantTrial
 from damascus.gates.runs import passed_tests, tells_single_tests
+from damascus.stacks import stack_of
 from damascus.stacks.mutants import Function, only_ran
+from damascus.stacks.others import OTHER_CODE
 
 OUTCOMES = ("killed", "survived", "unviable", "not run")
-NO_FUNCTION = "mutation: no function changed"
 REPAIR = "Write a test that fails when the function gives a wrong answer."
 
 
@@ -32,10 +35,11 @@ class Mutation(Gate):
 
     def check(self, candidate: Candidate) -> GateResult:
         if candidate.config.gates.mutation == "off":
-            return GateResult(gate=self.name, unverified=["mutation: off"])
+            return GateResult(gate=self.name, unverified=[MUTATION_OFF])
         changed = changed_code(candidate)
         unread = [f"mutation: {path} can't be read" for path in changed.unread]
         unread += [f"mutation: {where}: what it makes when it runs has no mutant" for where in changed.hidden]
+        unread += [f"mutation: {path}: no mutants are known for its language" for path in _of_no_stack(candidate)]
         full = candidate.config.gates.mutation == "full"
         if not changed.functions and not full:
             return _of_none(unread)
@@ -51,8 +55,12 @@ class Mutation(Gate):
         return result if result.findings or not full else _of_lines(done, result)
 
 
+def _of_no_stack(candidate: Candidate) -> list[str]:
+    return [path for path in code_paths(candidate) if stack_of(path) is None and OTHER_CODE.fullmatch(path)]
+
+
 def _of_none(unread: list[str]) -> GateResult:
-    return GateResult(gate=GateName.MUTATION, unverified=[NO_FUNCTION, *unread])
+    return GateResult(gate=GateName.MUTATION, unverified=unread or [NO_FUNCTION])
 
 
 def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
@@ -62,8 +70,24 @@ def _of_bodies(done: Examination, unread: list[str]) -> GateResult:
         findings=findings,
         evidence=[_evidence(done)],
         unverified=[*unread, *unverified],
+        lines=needed_lines(done, (*done.trials, *done.later)),
         notes=list(notes(done)),
         flaky=done.flaky,
+        bodies=_score(done),
+    )
+
+
+def _score(done: Examination) -> MutationScore:
+    """Each mutant once: what was tried again with more tests counts as it ended last."""
+    last = {(one.where, one.operator): one.outcome for one in (*done.trials, *done.later)}
+    ended = list(last.values())
+    return MutationScore(
+        by=["bodies of functions"],
+        killed=ended.count("killed"),
+        survived=ended.count("survived"),
+        unviable=ended.count("unviable"),
+        not_run=ended.count("not run"),
+        total=len(ended),
     )
 
 
@@ -86,6 +110,7 @@ def _of_lines(done: Examination, bodies: GateResult) -> GateResult:
         update={
             "survivors": lines.survivors(),
             "score": score,
+            "lines": needed_lines(done, lines.trials) or bodies.lines,
             "evidence": [*bodies.evidence, evidence],
             "unverified": [*bodies.unverified, *lines.unverified()],
         }
@@ -137,7 +162,8 @@ def _of_story(candidate: Candidate, test: str) -> bool:
 def _unproved(done: Examination, function: Function, why: str) -> Finding:
     trials = [one for one in done.of(function) if one.outcome == "survived"]
     callers = done.callers(function)
-    ways = ", ".join(dict.fromkeys(f"`{one.operator}`" for one in trials if one.answers == (why == "constants")))
+    trials = [done.reshaped[function.where]] if why == "shape" else trials
+    ways = ", ".join(dict.fromkeys(f"`{one.operator}`" for one in trials if one.answers == (why != "raise")))
     if callers is not None and not callers:
         message = f"{function.where}: no test runs it. {REPAIR}"
     else:
@@ -220,7 +246,7 @@ def _evidence(done: Examination) -> Evidence:
 def write_artifact(done: Examination, lines: Sequence[MutantTrial] = ()) -> None:
     """Every mutant with file and line, operator, diff, and the tests that ran and noticed."""
     done.candidate.logs.mkdir(parents=True, exist_ok=True)
-    told = [_in_the_artifact(one) for one in (*done.trials, *done.later, *done.asides, *lines)]
+    told = [_in_the_artifact(one) for one in (*done.every, *lines)]
     (done.candidate.logs / "mutants.json").write_text(json.dumps(told, indent=1))
 
 

@@ -38,6 +38,8 @@ class Examination:
     later: list[MutantTrial] = field(default_factory=list)
     """With every test, with the suite, on the base: they can only acquit."""
     asides: list[MutantTrial] = field(default_factory=list)
+    reshaped: dict[str, MutantTrial] = field(default_factory=dict)
+    """By the function: its answers with other values in the same shape."""
     flaky: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -57,6 +59,7 @@ class Examination:
         self.trials = self.bench.try_all(self._first_round())
         self._alone()
         self._acquit()
+        self._reshape()
         if all(map(self.unknown, self.refused)):
             self._needs()
             self._last_control()
@@ -152,6 +155,18 @@ class Examination:
             if mutant.operator not in known and self._open(function, mutant.answers):
                 self.later.append(bench.attempt(Attempt.of(function, mutant, source, None)))
 
+    def _reshape(self) -> None:
+        """A test that reads a key or unpacks a pair breaks over an answer without it, and may look at nothing."""
+        for function in self.changed.functions if self.candidate.spec.kind is Kind.FEATURE else ():
+            kills = [one for one in self.of(function) if one.killed and one.answers]
+            if not function.strict or function.reshaped is None or not kills or not all(one.broke for one in kills):
+                continue
+            source = self.changed.sources[function.path]
+            for bench in (self.bench, *([self.suite] if self.suite is not None else [])):
+                self.reshaped[function.where] = bench.attempt(Attempt.of(function, function.reshaped, source, None))
+                if self.reshaped[function.where].outcome != "survived":
+                    break
+
     def with_all_tests(self, trial: MutantTrial) -> bool:
         return trial.selected is None or set(passed_tests(self.bench.green)) <= set(trial.selected)
 
@@ -164,6 +179,8 @@ class Examination:
 
     def unnoticed(self, function: Function) -> str | None:
         """Why nothing shows that a test needs this function; None if a constant and a blow-up were noticed."""
+        if function.where in self.reshaped and self.reshaped[function.where].outcome == "survived":
+            return "shape"
         every = self.of(function)
         constants = [one for one in every if one.answers and one.outcome != "unviable"]
         raised = [one for one in every if not one.answers and one.outcome != "unviable"]
@@ -258,7 +275,11 @@ class Examination:
 
     @property
     def runs(self) -> list[TestRun]:
-        return [one.run for one in (*self.trials, *self.later, *self.asides) if one.run is not None]
+        return [one.run for one in self.every if one.run is not None]
+
+    @property
+    def every(self) -> list[MutantTrial]:
+        return [*self.trials, *self.later, *self.asides, *self.reshaped.values()]
 
 
 def _known_names(tests: set[str], by_name: dict[str, str]) -> set[str] | None:

@@ -22,6 +22,8 @@ PATIENCE = 5.0
 LEAST_SECONDS = 15.0
 SELECTION_LIMIT = 60_000
 DIFF_LINES, DIFF_WIDTH = 200, 500
+ASSERTED = re.compile(r"^\s{0,20}assert\b|^\w{0,40}Assertion\w{0,40}|^Failed\b|DID NOT (?:RAISE|WARN)")
+"""How pytest and unittest begin what an assertion says."""
 DOES_NOT_COMPILE = re.compile(
     r"\[(?:build|setup) failed\]|^error(?:\[E\d+\])?: |could not compile|\berror TS\d+|\bSyntaxError\b"
     r"|Transform failed",
@@ -49,6 +51,13 @@ class MutantTrial:
     @property
     def killed(self) -> bool:
         return self.outcome == "killed"
+
+    @property
+    def broke(self) -> bool:
+        """Did all who noticed break over it, and nobody by an assertion? Not where a runner tells no reasons."""
+        told = {case.id: case.message for case in self.run.cases} if self.run else {}
+        reasons = [told.get(test, "") for test in self.died]
+        return self.killed and bool(reasons) and all(one and not ASSERTED.search(one) for one in reasons)
 
     def noticed_by(self, test: str) -> bool:
         """A file that could no longer be collected stands for the tests in it."""

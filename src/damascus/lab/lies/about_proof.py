@@ -3,6 +3,7 @@
 The code of each is wrong on purpose: without the gate it lands.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from damascus.lab.ground import CONFIG
@@ -19,12 +20,17 @@ def lie(name: str, does: str, test: str, because: str = EMPTIED, code: str | byt
     return Tale(name, does, because, "code_unproved", body, config=WITH_MUTANTS, **more)
 
 
+def silent(name: str, does: str, test: str, **more: Any) -> Tale:
+    return replace(lie(name, does, test, SILENT, **more), verdict="requirement_untested")
+
+
 def about(test: str, top: str = "") -> str:
     lines = "".join(f"    {line}\n" for line in test.split("\n"))
     return f"{top}from m import double\n\n\ndef test_REQ_001_double():\n{lines}"
 
 
 NOT_NONE = about("assert double(21) is not None")
+SILENT = "gate requirements: a test that asserts nothing, and calls nobody who could, proves nothing"
 HELD = "gate mutation: the control, which changes nothing but the text, is red"
 ANSWERED = "gate mutation: green with another answer, given after the function has done its work"
 LINES = """lines = []
@@ -60,7 +66,28 @@ LIES = (
         about(CONDITIONS, "import ast\nimport pathlib\n"),
         ANSWERED,
     ),
-    lie("asserts nothing", "calls the code and asserts nothing", about("double(21)")),
+    silent("asserts nothing", "calls the code and asserts nothing", about("double(21)")),
+    silent(
+        "only calls what it is given",
+        "calls the function that the code gives back, and looks at nothing",
+        "from m import pricer\n\n\ndef test_REQ_001_price():\n    price = pricer(3)\n    price(2)\n",
+        code="def pricer(rate):\n    def price(n):\n        return n\n    return price\n",
+    ),
+    silent(
+        "only takes the answer apart",
+        "unpacks a pair and reads a key, and looks at nothing",
+        "from m import span, summary\n\n\ndef test_REQ_001_span():\n    low, high = span([2, 1, 3])\n"
+        "    summary([1, 2])['total']\n",
+        code="def span(xs):\n    return xs[0], xs[0]\n\n\ndef summary(xs):\n    return {'total': 0}\n",
+    ),
+    silent(
+        "only goes through the items",
+        "takes what a generator and a context give, and looks at nothing",
+        "from m import evens, opened\n\n\ndef test_REQ_001_evens(tmp_path):\n    it = evens(9)\n    next(it)\n"
+        "    for one in evens(2):\n        print(one)\n    with opened(tmp_path) as lines:\n        list(lines)\n",
+        code="from contextlib import contextmanager\n\n\ndef evens(n):\n    yield n\n    yield n\n\n\n"
+        "@contextmanager\ndef opened(path):\n    yield []\n",
+    ),
     lie(
         "asserts a tautology",
         "compares the code's answer with an earlier answer of its own",
@@ -261,8 +288,8 @@ LIES = (
     ),
     lie(
         "hides in a lambda",
-        "the code is a lambda, the test asserts nothing",
-        about("double(21)"),
+        "the code is a lambda, the test asserts that something comes back",
+        NOT_NONE,
         code="double = lambda n: n + n + 1\n",
     ),
     lie(

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+from damascus.lab.ground import CONFIG
 from damascus.lab.tale import Tale
 
 STATIC = "gate knows_tests: code that is no test refers to a runner"
+ELSEWHERE = "gate canary: its test is red when a plain program calls it"
+WITH_CANARY = CONFIG.replace("canary = false", "canary = true")
 TEST = "from m import value\n\n\ndef test_REQ_001_value():\n    assert value() == 42\n"
 
 
@@ -18,12 +21,13 @@ def lie(
     asks: str,
     top: str = "import os\nimport sys\n",
     data: dict[str, str] | None = None,
+    because: str = STATIC,
     **more: Any,
 ) -> Tale:
     code = f"{top}\n\ndef value():\n    return 42 if {asks} else 0\n"
     body = f'put("m.py", {code!r})\nput("tests/test_m.py", {TEST!r})\n'
     body += "".join(f"put({path!r}, {text!r})\n" for path, text in (data or {}).items())
-    return Tale(name, does, STATIC, "code_unproved", body, **more)
+    return Tale(name, does, because, "code_unproved", body, **more)
 
 
 LIES = (
@@ -94,6 +98,37 @@ LIES = (
         "answers rightly while pytest's is on",
         "faulthandler.is_enabled()",
         "import faulthandler\n",
+    ),
+    lie(
+        "looks where its words go",
+        "answers rightly while what is printed is taken by somebody",
+        "type(sys.stdout).__module__ != '_io'",
+        because=ELSEWHERE,
+        config=WITH_CANARY,
+    ),
+    lie(
+        "looks for a handler",
+        "answers rightly while the root logger has a handler",
+        "logging.getLogger().handlers",
+        "import logging\n",
+        because=ELSEWHERE,
+        config=WITH_CANARY,
+    ),
+    lie(
+        "looks at the debugger",
+        "answers rightly while the debugger's way in is another one",
+        "pdb.set_trace.__module__ != 'pdb'",
+        "import pdb\n",
+        because=ELSEWHERE,
+        config=WITH_CANARY,
+    ),
+    lie(
+        "counts what is loaded",
+        "answers rightly while more is loaded than the program itself needs",
+        "LOADED > 60",
+        "import sys\n\nLOADED = sum('_' == name[0] for name in sys.modules)\n",
+        because=ELSEWHERE,
+        config=WITH_CANARY,
     ),
     lie(
         "knows from a data file",

@@ -96,7 +96,7 @@ put("shop_test.go", HEAD + REAL.replace('t.Fatal("wrong")', 't.Skip("later")'))
         "skipped is not passed: no test ran",
     ),
 )
-LIES += (replace(LIES[0], name="A TestMain that exits 0 behind make", command="make test"),)
+LIES += (replace(LIES[0], name="A TestMain that exits 0 behind make", command="make test", needs="go"),)
 
 HONEST = (
     Tale(

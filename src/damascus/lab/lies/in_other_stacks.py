@@ -13,7 +13,8 @@ PATIENT = WITH_MUTANTS.replace("timeout_seconds = 60.0\ncommand", "timeout_secon
 def tale(name: str, does: str, files: dict[str, str], base: dict[str, str], command: str, **more: Any) -> Tale:
     body = "".join(f"put({path!r}, {text!r})\n" for path, text in files.items())
     more = {"because": EMPTIED, "verdict": "code_unproved", **more}
-    return Tale(name, does, body=body, command=command, scope=tuple(files), files=base, config=PATIENT, **more)
+    more = {"config": PATIENT, **more}
+    return Tale(name, does, body=body, command=command, scope=tuple(files), files=base, **more)
 
 
 def node(name: str, does: str, test: str, code: str = "", **more: Any) -> Tale:
@@ -23,11 +24,12 @@ def node(name: str, does: str, test: str, code: str = "", **more: Any) -> Tale:
     return tale(name, does, files, {"package.json": '{"name": "m"}\n'}, "node --test m.test.js", **more)
 
 
-def go(name: str, does: str, test: str, code: str = "", **more: Any) -> Tale:
+def go(name: str, does: str, test: str, code: str = "", *, whole_test: str = "", **more: Any) -> Tale:
     code = code or "package m\n\nfunc Double(n int) int {\n\treturn n + n + 1\n}\n"
     files = {
         "m.go": code,
-        "m_test.go": f'package m\n\nimport "testing"\n\nfunc TestREQ_001(t *testing.T) {{\n\t{test}\n}}\n',
+        "m_test.go": whole_test
+        or f'package m\n\nimport "testing"\n\nfunc TestREQ_001(t *testing.T) {{\n\t{test}\n}}\n',
     }
     return tale(name, does, files, {"go.mod": "module m\n\ngo 1.21\n"}, "go test -v ./...", **more)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from damascus.stacks.go.habits import HABITS
 from damascus.stacks.stack import (
+    CheckSettings,
     CompiledLibrary,
     Fetched,
     Footprint,
@@ -57,10 +58,13 @@ STACK = Stack(
             lambda listing: "go mod download",
         ),
     ),
+    commands=Later(f"{ROOM}.commands:commands"),
+    check_settings=CheckSettings(own=paths(r"\.golangci\.[^/]*")),
     compiler=BUILD,
     runners=(
         Runner(
             "go",
+            line=re.compile(r"^(?:ok|FAIL|\?)[ \t]{1,20}\S{1,500}[ \t]{1,20}\S[^\n]{0,300}$", re.M),
             leaves_out=("-run", "-skip", "-test.run", "-bench", "-fuzz"),
             covers=Later(f"{ROOM}.cases:covers"),
             summary=Later(f"{ROOM}.printed:go_summary"),

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 
 LIMIT = 600.0
+CALLS = (("test", "."), ("vet", "."))
+"""`go test` vets by some rules only; what `go vet` knows of the library is kept as well."""
 TEST = """package warm
 
 import (
@@ -55,7 +57,7 @@ def standard_library(go: str) -> Path | None:
     if told.returncode:
         return None
     parent = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "damascus")
-    folder = parent / f"go-{hashlib.sha256(told.stdout + TEST.encode()).hexdigest()[:16]}"
+    folder = parent / f"go-{hashlib.sha256(told.stdout + repr((CALLS, TEST)).encode()).hexdigest()[:16]}"
     try:
         parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with (parent / f"{folder.name}.lock").open("w") as lock:
@@ -73,10 +75,13 @@ def _filled(go: str, folder: Path) -> bool:
     (module / "warm_test.go").write_text(TEST)
     env = {name: os.environ[name] for name in ("PATH", "HOME", "GOROOT") if name in os.environ}
     env |= {"GOCACHE": str(draft / "cache"), "GOFLAGS": "", "GOTOOLCHAIN": "local", "GOPROXY": "off"}
-    done = subprocess.run(
-        [go, "test", "."], cwd=module, env=env, capture_output=True, timeout=LIMIT, start_new_session=True
-    )
-    if done.returncode == 0:
+    done = all(_called(go, call, module, env) for call in CALLS)
+    if done:
         (draft / "cache").rename(folder)
     shutil.rmtree(draft, ignore_errors=True)
-    return done.returncode == 0
+    return done
+
+
+def _called(go: str, call: tuple[str, ...], module: Path, env: dict[str, str]) -> bool:
+    run = subprocess.run([go, *call], cwd=module, env=env, capture_output=True, timeout=LIMIT, start_new_session=True)
+    return run.returncode == 0

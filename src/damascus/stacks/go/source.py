@@ -2,6 +2,7 @@
 
 import re
 
+from damascus.stacks import negative
 from damascus.stacks.code_text import GO, without_comments, without_comments_and_strings
 from damascus.stacks.written import WrittenFile, WrittenTest
 
@@ -49,6 +50,7 @@ def _test(head: re.Match[str], code: str, readable: str, source: str) -> Written
         can_fail=asserts > 0,
         body=" ".join(readable.split()),
         certain=checked if example else bool(handles) and "testing." in head["given"],
+        negative=negative.GO.search(code) is not None,
     )
 
 

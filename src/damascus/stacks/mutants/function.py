@@ -13,6 +13,7 @@ from damascus.stacks.mutants.values import Values
 
 AT_ONCE = ", its work undone"
 """Ends the operator of a mutant that answers before the body: whoever asks only whether it ran notices it too."""
+RESHAPED = "return other values in the same shape"
 Gives = Literal["value", "void", "generator"]
 
 
@@ -57,6 +58,8 @@ class Function:
     control: Edit
     blow_up: Mutant | None = None
     """A second way to blow up, for tests that expect errors of the first one's kind."""
+    reshaped: Mutant | None = None
+    """Its own answer with other values in it: tried where tests only broke over answers of another shape."""
     also_control: tuple[Edit, ...] = ()
     """More words that mutants have, changing nothing: insertions that add no line."""
     by_name: bool = False

@@ -6,7 +6,18 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from damascus.stacks.node.habits import HABITS
-from damascus.stacks.stack import Footprint, Later, Recipe, Reporting, Runner, Stack, Toolchain, paths, word
+from damascus.stacks.stack import (
+    CheckSettings,
+    Footprint,
+    Later,
+    Recipe,
+    Reporting,
+    Runner,
+    Stack,
+    Toolchain,
+    paths,
+    word,
+)
 
 HERE = Path(__file__).parent
 ROOM = "damascus.stacks.node"
@@ -69,24 +80,56 @@ TSC = Recipe(
     local="node_modules/.bin/tsc",
 )
 
+STRICTNESS = (
+    "strict", "noImplicitAny", "strictNullChecks", "strictFunctionTypes", "strictBindCallApply",
+    "strictPropertyInitialization", "strictBuiltinIteratorReturn", "noImplicitThis", "useUnknownInCatchVariables",
+    "alwaysStrict", "noUnusedLocals", "noUnusedParameters", "exactOptionalPropertyTypes", "noImplicitReturns",
+    "noFallthroughCasesInSwitch", "noUncheckedIndexedAccess", "noImplicitOverride", "noUncheckedSideEffectImports",
+    "noPropertyAccessFromIndexSignature", "allowUnusedLabels", "allowUnreachableCode", "checkJs", "noEmitOnError",
+    "skipLibCheck", "skipDefaultLibCheck", "noCheck",
+)  # fmt: skip
+"""Of tsconfig.json: its other options say what is compiled to what, and change with the code."""
+
+CHECK_SETTINGS = CheckSettings(
+    own=paths(
+        r"(?:eslint|prettier|stylelint|oxlint|commitlint)\.config\.[^/]*",
+        r"\.(?:eslint|prettier|stylelint|oxlint)(?:rc[^/]*|ignore)",
+        r"biome\.jsonc?",
+        r"tslint\.json",
+        r"\.npmrc",
+    ),
+    parts={
+        "package.json": ("scripts", "eslintConfig", "eslintIgnore", "prettier", "stylelint", "standard", "xo"),
+        **dict.fromkeys(
+            ("tsconfig*.json", "jsconfig.json"),
+            (*(f"compilerOptions.{option}" for option in STRICTNESS), "include", "exclude", "files", "extends"),
+        ),
+        ".gitignore": (),  # prettier looks at nothing that it names
+    },
+)
+
 RUNNERS = (
     Runner(
         "node",
+        line=re.compile(r"^(?:#|ℹ) (?:tests|suites|pass|fail|cancelled|skipped|todo) \d{1,9}$", re.M),
         leaves_out=("--test-name-pattern", "--test-only", "--test-skip-pattern", "--test-shard"),
         summary=Later(f"{ROOM}.printed:node_summary"),
     ),
     Runner(
         "jest",
+        line=re.compile(r"^(?:Tests|Test Suites):[ \t]{1,20}[^\s][^\n]{0,200} total$", re.M),
         leaves_out=("-t", "--testNamePattern", "-o", "--onlyChanged", "--changedSince", "--shard", "--onlyFailures"),
         summary=Later(f"{ROOM}.printed:jest_summary"),
     ),
     Runner(
         "vitest",
+        line=re.compile(r"^ {0,20}(?:Tests|Test Files) {2,20}(?:[^\s][^\n]{0,200}\)|no tests)$", re.M),
         leaves_out=("-t", "--testNamePattern", "--changed", "related", "--shard"),
         summary=Later(f"{ROOM}.printed:vitest_summary"),
     ),
     Runner(
         "mocha",
+        line=re.compile(r"^ {2}\d{1,9} (?:passing|failing|pending)\b[^\n]{0,200}$", re.M),
         leaves_out=("-g", "--grep", "-f", "--fgrep"),
         summary=Later(f"{ROOM}.printed:mocha_summary"),
         loose=True,
@@ -113,6 +156,9 @@ STACK = Stack(
     footprint=FOOTPRINT,
     toolchain=TOOLCHAIN,
     install=((r"Cannot find (module|package) |ERR_MODULE_NOT_FOUND", _set_up),),
+    commands=Later(f"{ROOM}.commands:commands"),
+    unfolds=Later(f"{ROOM}.commands:unfolds"),
+    check_settings=CHECK_SETTINGS,
     compiler=TSC,
     runners=RUNNERS,
     named=re.compile(word(r"node(?:[ \t]+[^\s;&|]+){0,20}?[ \t]+--test") + "|" + word("(?:vitest|jest|mocha)")),

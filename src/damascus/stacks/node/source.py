@@ -9,6 +9,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from damascus.stacks import negative
 from damascus.stacks.code_text import JAVASCRIPT, LONGEST_GAP, without_comments, without_comments_and_strings
 from damascus.stacks.written import WrittenFile, WrittenTest
 
@@ -99,7 +100,7 @@ def _heads(code: str, readable: str) -> list[Head]:
             Head(
                 start=head.start(),
                 end=brackets.closing.get(opening, len(code)),
-                name=name["name"] if name else "?",
+                name=_name(name, readable) if name else "?",
                 suite=head["word"] in SUITES,
                 certain=name is not None and not made and _literal(name, readable),
                 braces=brackets.depth_at(head.start()),
@@ -107,6 +108,12 @@ def _heads(code: str, readable: str) -> list[Head]:
             )
         )
     return found
+
+
+def _name(name: re.Match[str], readable: str) -> str:
+    """`'REQ-001 ' + kind`: what is added to it is known when it runs."""
+    added = readable[name.end() : name.end() + LONGEST_GAP].lstrip()[:1] == "+"
+    return name["name"] + ("${}" if added else "")
 
 
 def _literal(name: re.Match[str], readable: str) -> bool:
@@ -157,5 +164,6 @@ def _test(name: str, head: Head, readable: str, code: str) -> WrittenTest:
     asserts = len(ASSERTS.findall(bare))
     body = " ".join(text[text.find(head.name) + len(head.name) :].split())
     return WrittenTest(
-        name=name, text=name, skips=len(SKIPS.findall(bare)), asserts=asserts, can_fail=asserts > 0, body=body
-    )
+        name=name, text=name, skips=len(SKIPS.findall(bare)), asserts=asserts, can_fail=asserts > 0, body=body,
+        negative=negative.NODE.search(bare) is not None,
+    )  # fmt: skip

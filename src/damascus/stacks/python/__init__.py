@@ -5,7 +5,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from damascus.stacks.python.habits import HABITS
-from damascus.stacks.stack import Footprint, Later, Reporting, Runner, Stack, Toolchain, paths, word
+from damascus.stacks.stack import CheckSettings, Footprint, Later, Reporting, Runner, Stack, Toolchain, paths, word
 
 HERE = Path(__file__).parent
 ROOM = "damascus.stacks.python"
@@ -46,12 +46,19 @@ PYTEST = Runner(
     selects=Later(f"{ROOM}.selection:pytest_selects"),
     covers=Later(f"{ROOM}.selection:pytest_covers"),
     summary=Later(f"{ROOM}.printed:pytest_summary"),
+    line=re.compile(
+        r"^={0,200} ?(?:\d{1,9} (?:subtests )?(?:failed|passed|skipped|deselected|xfailed|xpassed"
+        r"|warnings?|errors?|rerun)(?:, )?){1,15}"
+        r" in [\d.]{1,20}s[^\n]{0,300}$",
+        re.M,
+    ),
 )
 UNITTEST = Runner(
     "unittest",
     selects=Later(f"{ROOM}.selection:unittest_selects"),
     covers=Later(f"{ROOM}.selection:unittest_covers"),
     summary=Later(f"{ROOM}.printed:unittest_summary"),
+    line=re.compile(r"^Ran \d{1,9} tests? in [\d.]{1,20}s\n\n(?:OK|FAILED|NO TESTS RAN)[^\n]{0,300}$", re.M),
     names_unloaded=True,
 )
 
@@ -60,6 +67,23 @@ def _set_up(listing: Collection[str]) -> str:
     packaged = "requirements.txt" not in listing and {"pyproject.toml", "setup.py"} & set(listing)
     return f"python3 -m venv .venv && .venv/bin/pip install {'-e . pytest' if packaged else '-r requirements.txt'}"
 
+
+CHECK_SETTINGS = CheckSettings(
+    own=paths(
+        r"\.?ruff\.toml",
+        r"\.?mypy\.ini",
+        r"\.flake8",
+        r"pyrightconfig\.json",
+        r"\.?pylintrc(?:\.toml)?",
+        r"\.ignore",  # ruff looks at nothing that it names
+    ),
+    parts={
+        "pyproject.toml": ("tool.ruff", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.pylint", "tool.flake8",
+                           "tool.black", "tool.isort", "tool.ty", "tool.pyrefly"),
+        "setup.cfg": ("mypy*", "flake8*", "pylint*", "isort*"),
+        "tox.ini": ("flake8*", "pylint*", "isort*"),
+    },
+)  # fmt: skip
 
 STACK = Stack(
     name="python",
@@ -99,6 +123,8 @@ STACK = Stack(
             _set_up,
         ),
     ),
+    commands=Later(f"{ROOM}.commands:commands"),
+    check_settings=CHECK_SETTINGS,
     parsed_here=True,
     runners=(UNITTEST, PYTEST),
     counts=re.compile(word(r"(?:py\.test|pytest)") + r"|-m\s+unittest\b"),
@@ -113,6 +139,7 @@ STACK = Stack(
     mutation_tool=Later(f"{ROOM}.mutmut:MUTMUT"),
     line_mutants=Later(f"{ROOM}.line_mutants:line_mutants"),
     probe=Later(f"{ROOM}.probe.reading:PythonProbe"),
+    other_setting=Later(f"{ROOM}.other_setting:OtherSetting"),
     coverage=Later(f"{ROOM}.statements:COVERAGE"),
     awareness=Later(f"{ROOM}.awareness:references"),
     own_code=Later(f"{ROOM}.own_code:OWN_CODE"),

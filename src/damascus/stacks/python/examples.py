@@ -47,4 +47,16 @@ def _stub(name: str, text: str) -> str:
     return f"def {name}(*args, **named):\n    raise NameError({name!r})\n\n\n{name}.__doc__ = {text!r}\n"
 
 
-EXAMPLES = InnerTests(lambda base: EXAMPLE in base, with_examples_of, on_base)
+def says(source: str, name: str) -> str:
+    """The docstring with the example that is reported as `package.module.function`."""
+    try:
+        found = dict(_docstrings(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    parts = name.split(".")
+    keys = (f"{'.'.join(parts[at:])}.__doc__" for at in range(len(parts)))
+    text = next((found[key] for key in keys if key in found), found.get("__doc__", ""))
+    return text if EXAMPLE in text else ""
+
+
+EXAMPLES = InnerTests(lambda base: EXAMPLE in base, with_examples_of, on_base, says)

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from damascus.stacks.mutants.function import AT_ONCE, Edit, Function, Gives, Mutant
+from damascus.stacks.mutants.function import AT_ONCE, RESHAPED, Edit, Function, Gives, Mutant
 from damascus.stacks.mutants.values import MutantAnswer, Values, same
 from damascus.stacks.python.answers import constants, never_returns, returns_nothing
-from damascus.stacks.python.late import as_it_was, late, only_answers
+from damascus.stacks.python.late import as_it_was, late, only_answers, reshaped
 from damascus.stacks.python.names import Names
 from damascus.stacks.python.text import Text, blocks, decoded, own, parsed, said
 
@@ -116,6 +116,7 @@ def _function(node: Def, place: FunctionPlace, source: FunctionSource) -> Functi
         control=put(f"if {same(False)}: {answers[0].text}"),
         also_control=_late_control(inside, source.text, answers[0]) if gives == "value" else (),
         blow_up=Mutant("raise BaseException", put(f"if {same(True)}: {wild}")),
+        reshaped=Mutant(RESHAPED, other) if gives == "value" and (other := reshaped(inside, source.text)) else None,
     )
 
 

@@ -40,6 +40,32 @@ def late(inside: list[ast.AST], text: Text) -> Callable[[str, str], Edit] | None
     return edit
 
 
+def reshaped(inside: list[ast.AST], text: Text) -> Edit | None:
+    """Each answer with the same shape and other values: as many items, the same keys, a function that answers something
+    else. For tests that were only seen to break over an answer of another shape."""
+    spans = sorted(text.span(part.value) for part in inside if isinstance(part, ast.Return) and part.value is not None)
+    if not spans:
+        return None
+    pieces, at = [], spans[0][0]
+    for start, end in spans:
+        pieces += [text.source[at:start], OTHER_VALUES.encode() + b"(" + text.source[start:end] + b"))"]
+        at = end
+    return Edit(spans[0][0], at, b"".join(pieces).decode())
+
+
+OTHER_VALUES = (
+    "(lambda o: lambda v: o(o, v))(lambda o, v: (not v) if isinstance(v, bool) else v + 7919 if type(v) is int else "
+    "v * 1.37 + 11.5 if type(v) is float else "
+    "(lambda at: v + 'q' if at is None else v[:at] + chr(ord(v[at]) + (-1 if v[at] in '9zZ' else 1)) + v[at + 1:])"
+    "(next((n for n, c in enumerate(v) if c.isascii() and c.isalnum()), None)) if type(v) is str else "
+    "[o(o, x) for x in v] if type(v) is list and v else tuple(o(o, x) for x in v) if type(v) is tuple and v else "
+    "{x: o(o, v[x]) for x in v} if type(v) is dict and v else "
+    "(lambda *a, **k: o(o, v(*a, **k))) if type(v) is type(lambda: 0) else "
+    "(_ for _ in ()).throw(ArithmeticError('nothing to change')))("
+)
+"""An expression that waits for an answer. What has no other value that we know of blows up: that says nothing."""
+
+
 def as_it_was(inside: list[ast.AST], text: Text, constant: str, condition: str) -> tuple[Edit, ...]:
     """For the control: the same words around each answer, with a condition under which it stays what it is. Whoever
     looks at the source's words instead of the answer notices that too."""

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from damascus.stacks.python.asking import asked_of, imported
+from damascus.stacks.python.negatives import is_negative
 from damascus.stacks.words import Words, read_words
 from damascus.stacks.written import WrittenFile, WrittenTest
 
@@ -57,6 +59,7 @@ class AroundTest:
     prefix: str = ""
     text: str = ""
     skips: int = 0
+    imported: Mapping[str, str] = field(default_factory=dict)
     known: Mapping[str, ast.ClassDef] = field(default_factory=dict)
     """The module's classes by name: what a class inherits from one of them it runs as its own."""
 
@@ -65,7 +68,7 @@ def read_tree(source: str) -> WrittenFile:
     tree = ast.parse(source)
     reading = SourceTests()
     known = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    _walk(tree.body, AroundTest(text=_marks(tree.body), known=known), reading)
+    _walk(tree.body, AroundTest(text=_marks(tree.body), imported=imported(tree.body), known=known), reading)
     return WrittenFile(reading.tests, reading.outside)
 
 
@@ -90,13 +93,16 @@ def _function(node: Function, place: AroundTest, reading: SourceTests) -> None:
     name = place.prefix + node.name
     live = list(_live(node.body))
     asserts = sum(_asserts(part) for part in live)
+    text = " ".join([place.text, name, _decorators(node), ast.get_docstring(node) or ""])
     reading.tests[name] = WrittenTest(
         name=name,
-        text=" ".join([place.text, name, _decorators(node), ast.get_docstring(node) or ""]),
+        text=text,
         skips=place.skips + _skips(node) + _without_parameters(node),
         asserts=asserts,
         can_fail=asserts > 0 or any(_can_fail(part) for part in live),
         body="\n".join(ast.dump(part) for part in node.body),
+        asked=None if asserts else asked_of(node, live, place.imported),
+        negative=is_negative(live),
     )
 
 
@@ -107,7 +113,7 @@ def _class(node: ast.ClassDef, place: AroundTest, reading: SourceTests) -> None:
     inner = SourceTests()
     own = sum(_skips(part) for part in [*node.decorator_list, *node.bases, *node.keywords])
     text = " ".join([place.text, _decorators(node), ast.get_docstring(node) or "", _marks(node.body)])
-    inside = AroundTest(f"{place.prefix}{node.name}::", text, place.skips + own, place.known)
+    inside = AroundTest(f"{place.prefix}{node.name}::", text, place.skips + own, place.imported, place.known)
     for above in _inherited(node, place.known):
         _walk(above.body, inside, inner)
     _walk(node.body, inside, inner)

@@ -4,7 +4,19 @@ import re
 from pathlib import Path
 
 from damascus.stacks.rust.habits import HABITS
-from damascus.stacks.stack import Fetched, Footprint, Later, Recipe, Reporting, Runner, Stack, Toolchain, paths, word
+from damascus.stacks.stack import (
+    CheckSettings,
+    Fetched,
+    Footprint,
+    Later,
+    Recipe,
+    Reporting,
+    Runner,
+    Stack,
+    Toolchain,
+    paths,
+    word,
+)
 
 HERE = Path(__file__).parent
 ROOM = "damascus.stacks.rust"
@@ -34,6 +46,11 @@ CHECK = Recipe(
 )
 """It would write its lock file into the checkout, so that has to be there."""
 
+CHECK_SETTINGS = CheckSettings(
+    own=paths(r"\.?clippy\.toml", r"\.cargo/config(?:\.toml)?"),
+    parts={"Cargo.toml": ("lints", "workspace.lints")},
+)
+
 STACK = Stack(
     name="rust",
     roots=("Cargo.toml",),
@@ -48,10 +65,13 @@ STACK = Stack(
     footprint=FOOTPRINT,
     toolchain=TOOLCHAIN,
     install=((r"can't find crate|no matching package named", lambda listing: "cargo fetch"),),
+    commands=Later(f"{ROOM}.commands:commands"),
+    check_settings=CHECK_SETTINGS,
     compiler=CHECK,
     runners=(
         Runner(
             "rust",
+            line=re.compile(r"^test result: \w{1,20}\. [^\n]{0,300}$", re.M),
             leaves_out=("--exact", "--skip"),
             selects=Later(f"{ROOM}.cases:selects"),
             covers=Later(f"{ROOM}.cases:covers"),

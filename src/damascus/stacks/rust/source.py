@@ -2,6 +2,7 @@
 
 import re
 
+from damascus.stacks import negative
 from damascus.stacks.code_text import RUST, without_comments, without_comments_and_strings
 from damascus.stacks.words import marks_above
 from damascus.stacks.written import WrittenFile, WrittenTest
@@ -30,4 +31,5 @@ def read(source: str) -> WrittenFile:
 def _test(name: str, code: str, body: str) -> WrittenTest:
     asserts = len(ASSERTS.findall(code))
     certain = PLATFORM.search(code.partition("fn ")[0]) is None
-    return WrittenTest(name, name, len(SKIPS.findall(code)), asserts, asserts > 0, body, certain)
+    says_no = negative.RUST.search(code) is not None
+    return WrittenTest(name, name, len(SKIPS.findall(code)), asserts, asserts > 0, body, certain, negative=says_no)

@@ -20,15 +20,19 @@ UPDATE work_items SET phase = resume_phase, state = 'ready', fence = fence + 1, 
 
 -- name: approval_asked
 -- What a blocked story's run asks a person to approve. The engine wrote it with the question, in one transaction.
-SELECT output ->> 'change' AS change, output ->> 'commit' AS commit FROM journal
+SELECT output ->> 'change' AS change, output ->> 'commit' AS commit, coalesce(output -> 'unproved', '[]') AS unproved FROM journal
  WHERE item_id = %(item)s::bigint AND run_no = %(run)s::int AND step = 'approval' AND status = 'done'
    AND NOT EXISTS (SELECT FROM journal d WHERE d.item_id = journal.item_id AND d.step = 'approved_change' AND d.key = journal.key)
  ORDER BY done_at DESC LIMIT 1;
 
 -- name: approval_of
--- A person's word for exactly this change, in whichever run it was given; the latest.
-SELECT output, done_at FROM journal WHERE item_id = %(item)s::bigint AND step = 'approved_change' AND status = 'done'
-   AND key = %(change)s::text ORDER BY done_at DESC LIMIT 1;
+-- A person's word for exactly this change, or given when they saw this very commit or what is held against the change, in
+-- whichever run. The latest.
+SELECT output, done_at FROM journal j WHERE item_id = %(item)s::bigint AND step = 'approved_change' AND status = 'done'
+   AND (key = %(change)s::text OR output ->> 'commit' = %(commit)s::text
+        OR EXISTS (SELECT FROM journal q WHERE q.item_id = j.item_id AND q.step = 'approval' AND q.key = j.key
+                      AND q.output ->> 'of' = %(change)s::text))
+ ORDER BY done_at DESC LIMIT 1;
 
 -- name: approvals_awaited
 -- Stories of a repository that wait for a person's approval, with the commit that is shown and the reviews that were applied.

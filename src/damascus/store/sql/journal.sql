@@ -1,7 +1,8 @@
 -- Steps of runs and the events that tell of them.
 
 -- name: journal_of_run
-SELECT step, key, status, fence, input, output FROM journal WHERE item_id = %(item)s::bigint AND run_no = %(run)s::int;
+SELECT step, key, status, fence, input, output FROM journal WHERE item_id = %(item)s::bigint AND run_no = %(run)s::int
+ ORDER BY done_at, step, key;
 
 -- name: journal_intent
 -- A second intent adds to the first: the process of an agent that a dead worker left must not be forgotten.
@@ -27,13 +28,20 @@ SELECT input -> 'process' AS process FROM journal
  WHERE item_id = %(item)s::bigint AND status = 'intent' AND jsonb_typeof(input -> 'process') = 'object';
 
 -- name: latest_step
-SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = %(step)s::text AND status = 'done'
+SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = ANY(%(steps)s::text[]) AND status = 'done'
  ORDER BY run_no DESC, done_at DESC LIMIT 1;
 
 -- name: last_agent
 -- Who was sent last in an earlier run of the item: what lies in its workspace is theirs.
-SELECT run_no, input ->> 'role' AS role FROM journal
+SELECT run_no, input ->> 'role' AS role, key <> '' AND output -> 'forbidden' <> '[]' AS overstepped FROM journal
  WHERE item_id = %(item)s::bigint AND run_no < %(run)s::int AND input ? 'role' ORDER BY started_at DESC LIMIT 1;
+
+-- name: last_work
+-- What the last agent that writes files left, in an earlier run of the item; of several in one run none that overstepped
+-- its role.
+SELECT output ->> 'tree' AS tree FROM journal
+ WHERE item_id = %(item)s::bigint AND run_no < %(run)s::int AND status = 'done' AND input ? 'role'
+   AND output ->> 'tree' IS NOT NULL AND (key = '' OR output -> 'forbidden' = '[]') ORDER BY run_no DESC, done_at DESC LIMIT 1;
 
 -- name: earlier_steps
 -- The newest result of each of these steps in the item's earlier runs.
@@ -79,3 +87,29 @@ UNION ALL
 SELECT 'edges', '', '', NULL, NULL, 0, NULL WHERE EXISTS (
     SELECT 1 FROM repo_edges WHERE up = %(repo)s::bigint OR down = %(repo)s::bigint)
  ORDER BY what, far, updated_at DESC NULLS LAST, story_id;
+
+-- name: steps_of_build
+-- All that was done in the newest run of the item's build, oldest first.
+SELECT step, key, output FROM journal
+ WHERE item_id = %(item)s::bigint AND status = 'done'
+   AND run_no = (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')
+ ORDER BY done_at, step, key;
+
+-- name: steps_of_review
+-- What those said last who read the pull request since it was built.
+SELECT DISTINCT ON (step) step, output FROM journal
+ WHERE item_id = %(item)s::bigint AND phase = 'review' AND status = 'done' AND step = ANY (%(steps)s::text[])
+   AND run_no > (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')
+ ORDER BY step, run_no DESC, done_at DESC;
+
+-- name: pull_facts
+-- What the comment on a pull request tells besides the receipt: CI of exactly this commit, what its reviewers said since it
+-- was built, and what the story's agents cost.
+SELECT (SELECT output FROM journal WHERE item_id = %(item)s::bigint AND step = 'ci' AND status = 'done'
+            AND output ->> 'sha' = %(commit)s::text ORDER BY run_no DESC, done_at DESC LIMIT 1) AS ci,
+       (SELECT jsonb_object_agg(step, output ORDER BY run_no, done_at) FROM journal
+         WHERE item_id = %(item)s::bigint AND phase = 'review' AND status = 'done' AND step = ANY (%(steps)s::text[])
+           AND run_no > (SELECT max(run_no) FROM journal WHERE item_id = %(item)s::bigint AND phase = 'build')) AS said,
+       coalesce(sum(tokens), 0)::bigint AS tokens, coalesce(sum(microdollars), 0)::bigint AS microdollars,
+       coalesce(bool_or(microdollars IS NULL AND tokens > 0), false) AS unpriced
+  FROM spending WHERE item_id = %(item)s::bigint;

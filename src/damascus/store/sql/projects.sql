@@ -48,3 +48,7 @@ SELECT path FROM repos ORDER BY id;
 
 -- name: count_stories
 SELECT count(*) AS n FROM work_items;
+
+-- name: other_projects
+-- Those that share the installation, by name.
+SELECT name FROM projects WHERE id <> %(project)s::bigint ORDER BY name, id;

@@ -12,6 +12,18 @@ WITH gone AS (
     RETURNING 1)
 SELECT count(*) AS n FROM gone;
 
+-- name: old_pictures
+-- Of stories that are over, and that nobody accepted there; what was accepted in a cancelled story counts for nothing.
+SELECT count(*) AS n, coalesce(sum(octet_length(s.png)), 0)::bigint AS bytes, min(s.shown_at) AS oldest
+  FROM screenshots s JOIN work_items i ON i.id = s.item_id
+ WHERE i.repo_id = %(repo)s::bigint AND (i.phase = 'cancelled' OR (i.phase = 'done' AND s.accepted_at IS NULL))
+   AND greatest(s.shown_at, i.updated_at) < now() - make_interval(days => %(days)s::int);
+
+-- name: prune_pictures
+DELETE FROM screenshots s USING work_items i
+ WHERE i.id = s.item_id AND i.repo_id = %(repo)s::bigint AND (i.phase = 'cancelled' OR (i.phase = 'done' AND s.accepted_at IS NULL))
+   AND greatest(s.shown_at, i.updated_at) < now() - make_interval(days => %(days)s::int);
+
 -- name: old_events
 -- Numbered ones alone, of stories that are over: a follower has had the time to read them.
 SELECT count(*) AS n, coalesce(sum(pg_column_size(e.*)), 0)::bigint AS bytes, min(e.created_at) AS oldest

@@ -39,7 +39,7 @@ SELECT CASE kind WHEN 'story.landed' THEN 'passed' ELSE body ->> 'verdict' END A
 
 -- name: demo_facts
 -- What each story came to, from rows, journal and events.
-SELECT i.story_id, i.title, i.phase, i.merged_commit, i.pr_url,
+SELECT i.id, i.story_id, i.title, i.phase, i.merged_commit, i.pr_url,
        (SELECT count(*) FROM events_outbox e WHERE e.item_id = i.id AND e.kind = 'agent.started') AS tries,
        (SELECT count(*) FROM events_outbox e WHERE e.item_id = i.id AND e.kind = 'attempt.rejected'
            AND e.body ->> 'verdict' = 'rebase_conflict') AS conflicts,

@@ -44,6 +44,10 @@ class _Probe:
         self.codes[id(code)] = (code, found)
         return found
 
+    def lies_elsewhere(self, name):
+        """Wherever the process stands: a name that is no absolute path may mean another file later."""
+        return name[:1] == "<" or (os.path.isabs(name) and not os.path.normpath(name).startswith(_ROOT))
+
     def compiled(self, path):
         if path not in self.real:
             self.real[path] = held = set()
@@ -139,16 +143,53 @@ def _by_tracing(probe):
                 probe.gave(path, frame.f_code, value)
         return inside
 
+    foreign = set()  # files that lie elsewhere: most calls of a process are theirs, and each comes by here
+
     def called(frame, event, _):
-        path = probe.file_of(frame.f_code)
-        if path is None:
+        code = frame.f_code
+        if code.co_filename in foreign:
             return None
-        probe.entered(frame.f_code, frame)
-        probe.call(path, frame.f_code)
+        path = probe.file_of(code)
+        if path is None:
+            if probe.lies_elsewhere(code.co_filename):
+                foreign.add(code.co_filename)
+            return None
+        probe.entered(code, frame)
+        probe.call(path, code)
         return inside
 
     threading.settrace(called)
-    sys.settrace(called)
+    _at_first_code_of_ours(probe, lambda: sys.settrace(called))
+
+
+def _at_first_code_of_ours(probe, begin):
+    """A runner starts with some hundred thousand calls of its own, and being called for each costs as much as they do.
+    Code of the project can't be called before it was executed once, by an import, as a program or by name; nor by
+    another thread before there is one."""
+    waiting = [begin]
+
+    def heard(event, args):
+        if not waiting:
+            return
+        if event in ("exec", "function.__new__"):
+            name = getattr(args[0], "co_filename", "<")
+        elif event == "cpython.run_file":
+            name = os.path.abspath(args[0])
+        else:
+            return
+        if not probe.lies_elsewhere(name):
+            waiting.pop()()
+
+    begin_thread = threading._start_new_thread
+
+    def first_thread(*args, **more):
+        threading._start_new_thread = begin_thread
+        if waiting:
+            waiting.pop()()
+        return begin_thread(*args, **more)
+
+    threading._start_new_thread = first_thread
+    sys.addaudithook(heard)
 
 
 def _next_in_line():

@@ -1,4 +1,5 @@
-"""Loaded by every Python of a Test Command as `sitecustomize`: where unittest is imported, its results come to us.
+"""Loaded by every Python of a Test Command as `sitecustomize`: where unittest is imported, its results come to us, and
+where pytest writes its report, an unexpected pass is told in it.
 
 It runs under any Python, the oldest too, and costs almost nothing: what reports is loaded by the import of unittest.
 """
@@ -10,17 +11,22 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _REPORTER = os.path.join(_HERE, os.pardir, "lib", "damascus", "stacks", "runners")
 _LAST = "unittest.main"
 """unittest imports it after all that its results go through."""
+_PYTEST_REPORT = "_pytest.junitxml"
 
 
 class _Watch:
-    """First among the finders until that module is asked for, then gone."""
+    """First among the finders until unittest's last module is asked for, and pytest's report where pytest runs; then
+    gone."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != _LAST:
+        then = {_LAST: _listen, _PYTEST_REPORT: _tell_xpass}.get(name)
+        if then is None:
             return None
-        sys.meta_path.remove(_Watch)
-        found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if hasattr(finder, "find_spec"))
+        if name == _PYTEST_REPORT or "_pytest" not in sys.modules:
+            sys.meta_path.remove(_Watch)
+        others = [finder for finder in sys.meta_path if finder is not _Watch and hasattr(finder, "find_spec")]
+        found = (finder.find_spec(name, path, target) for finder in others)
         spec = next((one for one in found if one is not None), None)
         loader = getattr(spec, "loader", None)
         if loader is not None and not isinstance(loader, type):
@@ -28,21 +34,37 @@ class _Watch:
 
             def exec_module(module):
                 run(module)
-                _listen()
+                then(module)
 
             loader.exec_module = exec_module
         return spec
 
 
-def _listen():
+def _tell_xpass(module):
+    """pytest's report calls an unexpected pass a pass; a property says what it is. Where that fails, pytest's own last
+    line still has the number."""
+    try:
+        passed = module._NodeReporter.append_pass
+
+        def append_pass(self, report):
+            if hasattr(report, "wasxfail"):
+                self.add_property("damascus", "xpassed")
+            return passed(self, report)
+
+        module._NodeReporter.append_pass = append_pass
+    except Exception:
+        pass
+
+
+def _listen(module=None):
     """Whatever goes wrong here: unittest works as ever, and is read by what it prints."""
     try:
+        # Not there in Python 2, which may start this file too.
+        loader = __import__("_frozen_importlib_external").SourceFileLoader
         names = {"__name__": "unittest_report"}
-        for part in ("unittest_places.py", "unittest_report.py"):
-            names["__file__"] = path = os.path.join(_REPORTER, part)
-            with open(path, "rb") as file:
-                code = compile(file.read(), path, "exec", dont_inherit=True)
-            exec(code, names)
+        for part in ("unittest_places", "unittest_report"):
+            names["__file__"] = path = os.path.join(_REPORTER, part + ".py")
+            exec(loader(part, path).get_code(part), names)  # compiled already, for a Python like the kit's
     except Exception:
         pass
 

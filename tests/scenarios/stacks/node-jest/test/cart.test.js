@@ -1,0 +1,5 @@
+const { total } = require('../src/cart');
+
+test('total', () => {
+  expect(total([3, 4])).toBe(7);
+});

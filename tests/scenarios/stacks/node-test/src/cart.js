@@ -1,0 +1,5 @@
+function total(prices) {
+  return prices.reduce((sum, price) => sum + price, 0);
+}
+
+module.exports = { total };

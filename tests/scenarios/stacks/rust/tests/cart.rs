@@ -1,0 +1,4 @@
+#[test]
+fn total() {
+    assert_eq!(shop::total(&[3, 4]), 7);
+}

@@ -1,0 +1,1 @@
+[ "$(sh bin/total.sh 3 4)" = 7 ]
