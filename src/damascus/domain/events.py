@@ -182,6 +182,57 @@ class EventKind(Described):
         "upstream",
         "broken_by",
     )
+    STORY_STALE = (
+        "story.stale",
+        "a done story is not valid any more, by a change of its spec or a regression found on main",
+        "why",
+        "by",
+        "regression",
+        "commit",
+        "tests",
+    )
+    STORY_REAPPROVED = (
+        "story.reapproved",
+        "a person let a STALE story be built anew, from its spec on",
+        "by",
+        "tests",
+    )
+    STORY_CHANGE_UNDONE = "story.change_undone", "a person took a change back before anything had begun", "by"
+    BUILDER_HALTED = "builder.halted", "the builder stops, and why", "reason", "story", "message"
+    BUILDER_RESUMED = "builder.resumed", "what halted the builder is over", "reason", "by"
+    SHIP_DECLARED = "ship.declared", "a person declared SHIP: nothing new is begun", "by", "note", "verdict"
+    SHIP_UNDONE = "ship.undone", "a person took SHIP back", "by"
+    REGRESSION_FOUND = (
+        "regression.found",
+        "tests of a done task fail on main",
+        "owner",
+        "tests",
+        "files",
+        "commit",
+    )
+    DECISION_RECORDED = "decision.recorded", "an agent's decision has a number", "number", "title", "pattern"
+    PATTERNS_MATCHED = (
+        "patterns.matched",
+        "patterns of the library were offered to an agent, or applied",
+        "offered",
+        "applied",
+    )
+    PATTERN_ACCEPTED = (
+        "pattern.accepted",
+        "a person made a decision a pattern of the library",
+        "pattern",
+        "decision",
+        "by",
+    )
+    TASKS_STATUS_EDITED = (
+        "tasks.status_edited",
+        "somebody edited a status in the task graph; it is told, not obeyed",
+        "file",
+        "task",
+        "found",
+        "status",
+    )
+    TASKS_CHECKPOINT = "tasks.checkpoint", "a full checkpoint was written", "number", "done"
     REPO_GREEN = "repo.green", "that main is green again", "repo", "commit", "message"
 
 
