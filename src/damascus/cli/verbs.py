@@ -27,6 +27,7 @@ VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "Make this git repository a project.", "init"),
     "new": Verb("new", "Write a spec to edit, from one sentence.", "new"),
     "add": Verb("add", "Queue stories from spec files, all or none.", "add"),
+    "tasks": Verb("tasks", "An application from its task graph."),
     "run": Verb("run", "Work through this project's queue.", "run"),
     "worker": Verb("worker", "Run another worker, on any host.", "worker"),
     "status": Verb("status", "What is moving, and what needs you.", "status"),

@@ -167,7 +167,8 @@ def _checked(pattern: str, protected: tuple[str, ...]) -> str:
     if NO_TEXT.search(text):
         raise UsageError(f"scope {pattern!r} contains a character that can't be used in a path (docs/spec.md).")
     try:
-        glob_regex(text)
+        if GLOB_CHARS.search(text):
+            glob_regex(text)
     except re.error as err:
         raise UsageError(f"scope {pattern!r} is not a glob: {err} (docs/spec.md).") from None
     if any(part.lower() == "git~1" or _dotted_match(part.lower(), ".git") for part in parts):

@@ -1,0 +1,40 @@
+"""A task graph checked before anything is queued: needs the file alone, no project and no database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from damascus.domain.errors import UsageError
+from damascus.tasks.check import check_graph
+from damascus.tasks.graph import LARGEST_GRAPH, Fault, TaskGraph, read_graph
+
+
+@dataclass(frozen=True)
+class CheckedGraph:
+    """A graph, and all that is wrong with it."""
+
+    name: str
+    graph: TaskGraph
+    faults: Sequence[Fault]
+
+    @property
+    def first(self) -> list[str]:
+        """The tasks that can start at once."""
+        return [task.id for task in self.graph.tasks if not task.depends_on]
+
+
+def check(file: Path) -> CheckedGraph:
+    raw = read_graph_file(file)
+    graph = read_graph(raw, str(file))
+    return CheckedGraph(str(file), graph, check_graph(graph))
+
+
+def read_graph_file(file: Path) -> bytes:
+    """No more of it than a graph may have."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(LARGEST_GRAPH + 1)
+    except OSError as err:
+        raise UsageError(
+            f"{file} can't be read: {err.strerror or err}. Name a task graph (docs/task-graph.md)."
+        ) from None
