@@ -27,6 +27,7 @@ from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
 from damascus.store.evidence import KeptEvidence
+from damascus.store.owners import KeptOwners
 from damascus.store.screenshots import KeptPictures
 from damascus.system import process
 from damascus.system.ports import PortBlocks
@@ -112,7 +113,8 @@ def make_tools(
     checkouts = _checkouts(app, project, stopping, {} if everyone is None else everyone)
     forge = checkouts.prepare.forge = _forge(app, project, checkouts.runner)
     pictures = KeptPictures(app.database, project.row.repo_id)
-    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures)
+    owners = KeptOwners(app.database, project.row.repo_id)
+    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures, owners)
     config = project.config
     return Tools(
         db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(),

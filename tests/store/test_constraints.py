@@ -27,6 +27,7 @@ FLAKY = "INSERT INTO flaky_tests (project_id, repo_id, job, test, last_sha) VALU
 LOCK = "INSERT INTO repo_locks (item_id, repo_id, works) VALUES"
 COPIED = "project_id, project, repo_id, title, phase, state, spec, spec_hash, spec_path, branch"
 EVIDENCE = "INSERT INTO evidence (key, repo_id, tree, command, environment, gate_version, result) VALUES"
+OWNER = "INSERT INTO file_owners (repo_id, path, item_id) VALUES"
 SHOT = "INSERT INTO screenshots (item_id, page, viewport, sha256, mark, png, browser, accepted_at) VALUES"
 HASHED = "encode(sha256('x'::bytea), 'hex'), 'm'"
 ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256, content) VALUES"
@@ -85,6 +86,8 @@ KEYS = {
     "events_outbox_project_id_fkey": f"{EVENT} (0, {ITEM}, 'item.claimed')",
     "events_outbox_item_id_fkey": f"{EVENT} ({PROJECT}, 0, 'item.claimed')",
     "evidence_repo_id_fkey": f"{EVIDENCE} (repeat('a', 64), 0, 't', 'c', 'e', 'v', {PASSED})",
+    "file_owners_repo_id_fkey": f"{OWNER} (0, 'a.py', {ITEM})",
+    "file_owners_item_id_fkey": f"{OWNER} ({REPO}, 'a.py', 0)",
     "screenshots_item_id_fkey": f"{SHOT} (0, '/', '1x1', {HASHED}, 'x', 'b', NULL)",
     "artifacts_item_id_fkey": f"{ARTIFACT} (0, 'build/a', 1, 1, 's', 'h', 'x')",
     "event_numbers_event_id_fkey": "INSERT INTO event_numbers VALUES (99, 0)",

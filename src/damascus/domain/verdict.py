@@ -61,6 +61,11 @@ class Verdict(Described):
         "no test that was red and is green names a requirement",
         "next attempt, ids named",
     )
+    REGRESSION = (
+        "regression",
+        "a test that another story promised is red on the candidate and green without it",
+        "next attempt, with the other story, its contract and its test named",
+    )
     COMMAND_FAILED = "command_failed", "a gate command (lint, types, build …) failed", "next attempt"
     CONTRACT_BROKEN = (
         "contract_broken",

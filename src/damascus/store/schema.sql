@@ -237,6 +237,7 @@ CREATE TABLE public.repos (
     green_sha text,
     green_with jsonb DEFAULT '{}'::jsonb NOT NULL,
     red_since timestamp with time zone,
+    impact_sha text,
     CONSTRAINT repos_ci_state_check CHECK ((ci_state = ANY (ARRAY['pending'::text, 'green'::text, 'red'::text]))),
     CONSTRAINT repos_max_workers_check CHECK ((max_workers >= 0))
 );

@@ -59,6 +59,7 @@ from damascus.domain.ports.gates import (
     TestRun,
 )
 from damascus.domain.ports.log import Log, NoLog
+from damascus.domain.ports.owners import Owner, Owners
 from damascus.domain.ports.pictures import AcceptedPicture, Pictures, ShownPicture
 
 __all__ = [
@@ -92,6 +93,8 @@ __all__ = [
     "NoLog",
     "NoOversight",
     "Overseer",
+    "Owner",
+    "Owners",
     "Pictures",
     "Probe",
     "Probed",

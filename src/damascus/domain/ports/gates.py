@@ -46,6 +46,7 @@ class GateName(Described):
     RED = "red", "the story's tests fail on the base", GateLane.BEFORE
     TESTS = "tests", "the Test Command is green", GateLane.AFTER
     REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
+    IMPACT = "impact", "what other stories promised of the changed files still holds", GateLane.AFTER
     SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
     OLD_TESTS = "old_tests", "main's own tests are green on the story's code", GateLane.AFTER
     COMMANDS = "commands", "lint, types, build and what else `[gates.commands]` names exit 0", GateLane.AFTER
@@ -209,6 +210,8 @@ class Finding(BaseModel):
     output: str = ""
     mark: str = ""
     """Of what a person is shown: an answer counts for exactly that."""
+    owner: str = ""
+    """The story whose promise was broken, where it is another's."""
 
 
 class GateResult(BaseModel):
@@ -273,6 +276,8 @@ class Candidate:
     full: bool = False
     """Critics look at it too: a requirement without a test is theirs and a person's matter, and a test that is expected
     to fail may be so where it is tagged EXT or FUTURE."""
+    every_owner: bool = False
+    """Dependencies changed: every story that landed is concerned, whatever files it owns."""
     given_up: Callable[[], bool] = lambda: False
     """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 
@@ -288,5 +293,8 @@ class Gate(Protocol):
     """Asked of what a person or the forge changed in the pull, too."""
     opens_beside: bool = False
     """Once it has passed, the gates that stand beside the others begin."""
+
+    asked_of_main: bool = False
+    """Asked of main as well, after a commit that no story landed."""
 
     def check(self, candidate: Candidate) -> GateResult: ...

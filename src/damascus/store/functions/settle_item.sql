@@ -52,6 +52,10 @@ BEGIN
         IF look.needed THEN
             PERFORM wake('dependency', p_item::text, 2147483647);
         END IF;
+        IF c.last_feedback -> 'files_changed' <> '[]' THEN  -- what it landed is its own from now on, by git's word
+            INSERT INTO file_owners (repo_id, path, item_id)
+            SELECT c.repo_id, f, p_item FROM jsonb_array_elements_text(c.last_feedback -> 'files_changed') f ON CONFLICT DO NOTHING;
+        END IF;
     END IF;
     IF NOT (p ->> 'keep_place')::boolean THEN
         IF look.queued THEN

@@ -17,6 +17,14 @@ CREATE TABLE file_owners (
     PRIMARY KEY (repo_id, path, item_id)
 );
 CREATE INDEX file_owners_of_item ON file_owners (item_id);
+-- what landed before this table was there
+INSERT INTO file_owners (repo_id, path, item_id)
+SELECT w.repo_id, f.path, w.id FROM work_items w, jsonb_array_elements_text(w.last_feedback -> 'files_changed') f (path)
+ WHERE w.phase = 'done' AND jsonb_typeof(w.last_feedback -> 'files_changed') = 'array'
+ON CONFLICT DO NOTHING;
+
+-- the main up to which the tests of who owns what were looked at; NULL: not yet
+ALTER TABLE repos ADD COLUMN impact_sha text;
 
 -- ── holds say whose they are ──────────────────────────────────────────────────────────────────────────
 ALTER TABLE repo_holds ADD COLUMN halt text;

@@ -1,0 +1,65 @@
+"""Who owns which file: what each landed story changed, by git's word (docs/impact.md).
+
+Written by the settle that makes a story done (functions/settle_item.sql), so that nobody can forget it.
+"""
+
+from collections.abc import Collection, Iterable
+
+from damascus.domain.ids import StoryId
+from damascus.domain.ports import Owner, Owners
+from damascus.domain.spec import Spec, read_spec
+from damascus.domain.storable import clean
+from damascus.store.db import Database, Row
+
+
+def owners_of(db: Database, repo: int, paths: Collection[str]) -> dict[str, list[Owner]]:
+    """By path the landed stories that own it, the first one first; a path that nobody owns is left out."""
+    rows = db.all("owners_of", repo=repo, paths=sorted({clean(path) for path in paths})) if paths else []
+    whole = {owner.item: owner for owner in _owners(rows)}
+    found: dict[str, list[Owner]] = {}
+    for row in rows:
+        found.setdefault(row["path"], []).append(whole[row["id"]])
+    return found
+
+
+def map_of(db: Database, repo: int) -> list[tuple[str, list[str]]]:
+    """Every path that a story landed, sorted, with the ids of those that did."""
+    return [(row["path"], list(row["stories"])) for row in db.all("owner_map", repo=repo)]
+
+
+def files_of(db: Database, repo: int, stories: Iterable[str]) -> dict[str, list[str]]:
+    """By story what it owns."""
+    found: dict[str, list[str]] = {}
+    for row in db.all("owned_by", repo=repo, names=[name.lower() for name in stories]):
+        found.setdefault(row["story_id"], []).append(row["path"])
+    return found
+
+
+class KeptOwners(Owners):
+    """Of one repository."""
+
+    def __init__(self, db: Database, repo: int) -> None:
+        self.db, self.repo = db, repo
+
+    def of(self, paths: Collection[str]) -> list[Owner]:
+        if not paths:
+            return []
+        return _owners(self.db.all("owners_of", repo=self.repo, paths=sorted({clean(path) for path in paths})))
+
+    def every(self) -> list[Owner]:
+        return _owners(self.db.all("owners_all", repo=self.repo))
+
+
+def _owners(rows: list[Row]) -> list[Owner]:
+    paths: dict[int, list[str]] = {}
+    for row in rows:
+        paths.setdefault(row["id"], []).append(row["path"])
+    first = {row["id"]: row for row in reversed(rows)}
+    return [
+        Owner(StoryId(row["story_id"]), ident, tuple(paths[ident]), _spec(row)) for ident, row in sorted(first.items())
+    ]
+
+
+def _spec(row: Row) -> Spec | None:
+    """As it was frozen. One that an older Damascus took and this one can't read promises nothing that could be run."""
+    return read_spec(bytes(row["spec"]), row["spec_path"], rough=True)[0]
