@@ -48,6 +48,7 @@ VERBS: Mapping[str, Verb] = {
     "cancel": Verb("cancel", "End a story.", "cancel"),
     "hold": Verb("hold", "Stop a repository and its chain.", "hold"),
     "release": Verb("hold", "End the holds on a repository.", "release"),
+    "patterns": Verb("patterns", "The pattern library: search it, add to it."),
     "scan": Verb("scan", "Search files for secrets.", "scan"),
     "replay": Verb("replay", "Check a story's logged writes again.", "replay"),
     "docs": Verb("docs", "The documents: list them, or print one.", "docs"),

@@ -34,7 +34,9 @@ SOME_EQUIVALENT = "some of the mutants change nothing that a test could notice: 
 APPROVE = "approve it as it is"
 ACCEPT = "accept it: your word stands for what is not proved"
 SEND_BACK = "send it back with your words"
-GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES)
+WITHOUT_PATTERNS = "go on without the pattern library"
+"""A look-up was required and there is no index: a person's word that it is not needed here."""
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES, WITHOUT_PATTERNS)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
@@ -75,6 +77,7 @@ class OptionId(Described):
     ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
     KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
     ACCEPT_PICTURES = "accept_pictures", "pages look right like this, by your name; the run goes on where it is"
+    WITHOUT_PATTERNS = "without_patterns", "no pattern is looked up for this story; the run goes on where it is"
     ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
     SOME_EQUIVALENT = (
         "some_equivalent",
@@ -120,6 +123,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
     (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
     (OptionId.ACCEPT_PICTURES, re.escape(ACCEPT_PICTURES)),
+    (OptionId.WITHOUT_PATTERNS, re.escape(WITHOUT_PATTERNS)),
     (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
     (OptionId.SOME_EQUIVALENT, re.escape(SOME_EQUIVALENT)),
     (OptionId.FIX_PERMISSION, re.escape(FIX)),

@@ -183,6 +183,7 @@ DOES: dict[OptionId, Doing] = {
     OptionId.ACCEPT_TESTS: _where_it_was,
     OptionId.KEEP_TESTS: _where_it_was,
     OptionId.ACCEPT_PICTURES: _accept_pictures,
+    OptionId.WITHOUT_PATTERNS: _where_it_was,
     OptionId.ALL_EQUIVALENT: _equivalent,
     OptionId.SOME_EQUIVALENT: _some_equivalent,
     OptionId.LAND_NOW: _land_now,

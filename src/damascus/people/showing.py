@@ -13,6 +13,7 @@ from damascus.people import claims
 from damascus.people.published import item
 from damascus.store import spending, views
 from damascus.store.db import Row
+from damascus.store.patterns import PatternUse, patterns_of
 from damascus.store.views import StoryRow
 from damascus.telling import costs, story
 from damascus.telling.steps import concerns
@@ -34,6 +35,7 @@ class Shown:
     lost: str | None
     workspace: Path | None
     run_folder: Path
+    patterns: list[PatternUse]
 
     @property
     def concerns(self) -> list[str]:
@@ -42,7 +44,7 @@ class Shown:
     def facts(self) -> list[tuple[str, str]]:
         """A name and what is told of it, each."""
         place = [("workspace", str(self.workspace))] if self.workspace else []
-        return [*story.facts(self.row, self.whole), *place]
+        return [*story.facts(self.row, self.whole), *story.patterns(self.patterns), *place]
 
     def published(self) -> dict[str, Any]:
         """The keys that programs read."""
@@ -58,6 +60,7 @@ class Shown:
             "dispatches": self.dispatches,
             "returned": self.returned.model_dump() if self.returned else None,
             "concerns": self.concerns,
+            "patterns": [vars(use) for use in self.patterns],
             "on_main": self.lost is None if row.phase == Phase.DONE else None,
             "run_folder": str(self.run_folder),
         }
@@ -80,6 +83,7 @@ def shown(app: App, project: Project, name: str) -> Shown:
         lost=missing.get(row.story_id),
         workspace=workspace if workspace.exists() else None,
         run_folder=project.runs / row.story_id,
+        patterns=patterns_of(db, row.id),
     )
 
 

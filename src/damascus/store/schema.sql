@@ -374,6 +374,7 @@ WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_
 CREATE TABLE public.pattern_uses (
     item_id bigint NOT NULL,
     pattern text NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
     state text NOT NULL,
     CONSTRAINT pattern_uses_state_check CHECK ((state = ANY (ARRAY['offered'::text, 'applied'::text])))
 );

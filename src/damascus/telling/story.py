@@ -1,8 +1,11 @@
 """One story in words, as `show` tells it: its facts, its last verdict, its questions."""
 
+from collections.abc import Sequence
+
 from damascus.domain.ids import short
 from damascus.domain.verdict import Verdict
 from damascus.store.db import Row
+from damascus.store.patterns import PatternUse
 from damascus.store.views import StoryRow
 from damascus.telling import asked
 from damascus.telling.now import now, tries
@@ -26,6 +29,16 @@ def facts(row: StoryRow, whole: Row) -> list[tuple[str, str]]:
         ("pull", f"{pull(row.pr_url)} ({row.pr_url})" if row.pr_url else "none yet"),
         ("added", f"{between(row.created_at, row.read_at)} ago"),
     ]
+
+
+def patterns(uses: Sequence[PatternUse]) -> list[tuple[str, str]]:
+    """Of the pattern library: those that were applied, and those that were only offered."""
+    told = [
+        f"{state}: {', '.join(use.name for use in uses if use.state == state)}"
+        for state in ("applied", "offered")
+        if any(use.state == state for use in uses)
+    ]
+    return [("patterns", "; ".join(told))] if told else []
 
 
 def tests_word(verdict: str | None) -> str:

@@ -13,14 +13,14 @@ from typing import Generic, TypeVar
 from damascus.domain.errors import AgentBroken, TransientError
 from damascus.domain.events import Event, EventKind
 from damascus.domain.ids import Sha
-from damascus.domain.outcome import Outcome
+from damascus.domain.outcome import NeedsPerson, Outcome
 from damascus.domain.roles import writes_files
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import commits, milestones
-from damascus.engine.agent_step import agent_fault, briefs, results
+from damascus.engine.agent_step import agent_fault, briefs, patterns, results
 from damascus.engine.agent_step.results import AgentResult, agent_failed, told_by
 from damascus.engine.agent_step.sending import Sent, is_stopped, purse_for, raise_if_outside, send
 from damascus.engine.agent_step.spending import NotSent, Purse
@@ -60,9 +60,11 @@ def run_agent(
     """
     purse = purse_for(run, step, key, run.tools.read_config(start.base))
     try:
+        looked = None
         if run.result(step, key) is None:
             agent_fault.refuse(run, purse)
-        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse, handed, leaves))
+            looked = _looked_up(run, step, spec, start)
+        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse, handed, leaves, looked))
     except NotSent as refused:
         return refused.outcome
     except AgentBroken as err:
@@ -72,6 +74,17 @@ def run_agent(
         purse.give_up()
         raise
     return results.question(run, result.ending, told_by(result)) or (failed or agent_failed)(run, result) or result
+
+
+def _looked_up(run: Run, step: Step[A], spec: Spec, start: StartingPoint) -> patterns.LookedUp | None:
+    """Of a task, before its code is written; a plain story has neither domain nor type. Raises NotSent where the
+    library had to be searched and is not there."""
+    if step.role not in patterns.WRITERS or not (spec.domain or spec.task_type or spec.graph):
+        return None
+    looked = patterns.look_up(run, spec, start.base)
+    if isinstance(looked, NeedsPerson):
+        raise NotSent(looked)
+    return looked
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,8 @@ class _Dispatched(Generic[A]):
     purse: Purse
     handed: briefs.Handed | None
     leaves: Callable[[A], None]
+    looked: patterns.LookedUp | None = None
+    """What the pattern library has for it, where it was searched."""
 
     @property
     def writes(self) -> bool:
@@ -105,14 +120,22 @@ def _journaled(run: Run, sent: _Dispatched[A]) -> A:
         events=lambda result: _finished(result, alone=not sent.key),
         progress=lambda result: {"files_modified": len(result.files_changed)} if sent.writes else {},
         begins=lambda: ((EventKind.AGENT_STARTED, facts), *_working(run)),
-        with_intent=sent.purse.reserve,
-        with_done=lambda c, result: _settled(c, sent, result),
+        with_intent=lambda c: _begun(c, run, sent),
+        with_done=lambda c, result: _settled(c, run, sent, result),
     )
 
 
-def _settled(c: Connection, sent: _Dispatched[A], result: A) -> None:
+def _begun(c: Connection, run: Run, sent: _Dispatched[A]) -> None:
+    sent.purse.reserve(c)
+    if sent.looked is not None:
+        sent.looked.record(c, run)
+
+
+def _settled(c: Connection, run: Run, sent: _Dispatched[A], result: A) -> None:
     sent.purse.settle(c, result.usage)
     sent.leaves(result)
+    if sent.looked is not None:
+        patterns.record_applied(c, run, sent.looked, result.patterns)
 
 
 def _working(run: Run) -> tuple[Event, ...]:
@@ -145,7 +168,8 @@ def _at_work(run: Run, it: _Dispatched[A]) -> A:
     run.folder.mkdir(parents=True, exist_ok=True)
     if it.step.returns.artifact:
         (run.artifacts / it.step.returns.artifact).unlink(missing_ok=True)
-    given = briefs.brief(run, it.spec, it.step.role, start=start, handed=it.handed)
+    handed = it.looked.added_to(it.handed) if it.looked else it.handed
+    given = briefs.brief(run, it.spec, it.step.role, start=start, handed=handed)
     writes = pipeline(run, it.spec, it.purse.config, workspace, given, accepted=it.accepted)
     try:
         sent = send(run, it.step, given, workspace, writes=writes, purse=it.purse)
@@ -157,7 +181,12 @@ def _at_work(run: Run, it: _Dispatched[A]) -> A:
         result = _collected(run, it, workspace, writes, _recorded(it, sent))
     finally:
         writes.finish()
-    return result.answered(sent.done.report, _artifact(run, it.step.returns)) if result.succeeded else result
+    if not result.succeeded:
+        return result
+    if it.looked is not None:
+        used = patterns.applied(run, it.looked, sent.done.report, result)
+        result = result.model_copy(update={"patterns": used})
+    return result.answered(sent.done.report, _artifact(run, it.step.returns))
 
 
 def _recorded(it: _Dispatched[A], sent: Sent) -> A:

@@ -67,6 +67,8 @@ class AgentResult(BaseModel):
     confinement: str = "unconfined"
     forbidden: list[Finding] = Field(default_factory=list)
     """What its role may not write. A role that writes nothing changes nothing: its files are thrown away."""
+    patterns: list[str] = Field(default_factory=list)
+    """Of the pattern library: those that it says it used, and whose signs its diff shows."""
     unusable: str = ""
     """Why what it answered can't be used."""
 

@@ -93,6 +93,7 @@ COMMENT ON CONSTRAINT assumptions_from_one ON assumptions IS 'Assumptions are co
 CREATE TABLE pattern_uses (
     item_id bigint NOT NULL REFERENCES work_items (id),
     pattern text NOT NULL,
+    title text NOT NULL DEFAULT '',
     state text NOT NULL,
     PRIMARY KEY (item_id, pattern),
     CONSTRAINT pattern_uses_state_check CHECK (state IN ('offered', 'applied'))
