@@ -30,6 +30,7 @@ EVIDENCE = "INSERT INTO evidence (key, repo_id, tree, command, environment, gate
 OWNER = "INSERT INTO file_owners (repo_id, path, item_id) VALUES"
 SHOT = "INSERT INTO screenshots (item_id, page, viewport, sha256, mark, png, browser, accepted_at) VALUES"
 HASHED = "encode(sha256('x'::bytea), 'hex'), 'm'"
+PATTERN = "INSERT INTO pattern_uses (item_id, pattern, state) VALUES"
 ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256, content) VALUES"
 PASSED = """'{"exit_code": 0, "timed_out": false}'"""
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
@@ -73,6 +74,7 @@ CHECKS = {
     "artifacts_are_named_below_the_run": f"{ARTIFACT} ({ITEM}, 'build/../../etc', 1, 1, 's', 'h', 'x')",
     "artifacts_are_capped": f"{ARTIFACT} ({ITEM}, 'build/a', 1, 1, 's', 'h', decode(repeat('00', 2000001), 'hex'))",
     "artifacts_version_from_one": f"{ARTIFACT} ({ITEM}, 'build/a', 0, 1, 's', 'h', 'x')",
+    "pattern_uses_state_check": f"{PATTERN} ({ITEM}, 'PATTERN-001', 'liked')",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
 }  # fmt: skip
@@ -90,6 +92,7 @@ KEYS = {
     "file_owners_item_id_fkey": f"{OWNER} ({REPO}, 'a.py', 0)",
     "screenshots_item_id_fkey": f"{SHOT} (0, '/', '1x1', {HASHED}, 'x', 'b', NULL)",
     "artifacts_item_id_fkey": f"{ARTIFACT} (0, 'build/a', 1, 1, 's', 'h', 'x')",
+    "pattern_uses_item_id_fkey": f"{PATTERN} (0, 'PATTERN-001', 'offered')",
     "event_numbers_event_id_fkey": "INSERT INTO event_numbers VALUES (99, 0)",
     "queues_repo_id_fkey": "INSERT INTO queues (repo_id, target) VALUES (0, 'main')",
     "queue_entries_item_id_fkey": f"{ENTRY} (0, {REPO}, 'main', 'a', 'b', 'green')",
@@ -129,6 +132,7 @@ WORDS: dict[str, set[str]] = {
     "events_outbox_kind_check": set(EventKind),
     "queue_entries_state_check": set(EntryState),
     "human_issues_kind_check": {"question", "write"},
+    "pattern_uses_state_check": {"offered", "applied"},
 }
 """What the code says. A word more or less there needs a migration that changes the constraint."""
 

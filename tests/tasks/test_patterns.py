@@ -6,7 +6,7 @@ import pytest
 
 from damascus.domain.spec import parse_spec
 from damascus.tasks.pattern_entries import NewPattern, next_id, with_entry, with_row
-from damascus.tasks.pattern_search import Wanted, domains_of, search, shows, wanted_by
+from damascus.tasks.pattern_search import TaskWords, domains_of, search, shows, wanted_by
 from damascus.tasks.patterns import Library, named_files, read_library
 from tests.yard import story
 
@@ -36,7 +36,7 @@ def library() -> Library:
     return read_library("PATTERN_INDEX.md", INDEX, {"patterns/auth.md": AUTH})
 
 
-def ids(wanted: Wanted) -> list[str]:
+def ids(wanted: TaskWords) -> list[str]:
     return [match.pattern.id for match in search(library(), wanted)]
 
 
@@ -72,10 +72,10 @@ def test_nothing_outside_the_repository_is_named(line: str) -> None:
 
 @pytest.mark.req("A4.1")
 def test_domain_stack_and_words_decide_and_a_shared_language_alone_does_not() -> None:
-    assert ids(Wanted(frozenset({"auth"}), frozenset({"node"}))) == ["PATTERN-001"]
-    assert ids(Wanted(frozenset({"payment"}), frozenset({"python"}))) == ["PATTERN-002"]
-    assert ids(Wanted(frozenset(), frozenset({"python"}))) == []
-    assert ids(Wanted(frozenset(), frozenset(), frozenset({"csv", "webhook", "stripe"}))) == [
+    assert ids(TaskWords(frozenset({"auth"}), frozenset({"node"}))) == ["PATTERN-001"]
+    assert ids(TaskWords(frozenset({"payment"}), frozenset({"python"}))) == ["PATTERN-002"]
+    assert ids(TaskWords(frozenset(), frozenset({"python"}))) == []
+    assert ids(TaskWords(frozenset(), frozenset(), frozenset({"csv", "webhook", "stripe"}))) == [
         "PATTERN-002",
         "PATTERN-003",
     ]
@@ -84,8 +84,8 @@ def test_domain_stack_and_words_decide_and_a_shared_language_alone_does_not() ->
 def test_an_entry_of_another_language_counts_less() -> None:
     entry = b"| k | PATTERN-9 |\n## PATTERN-9: x\ndomain: auth\nstack: rust\n"
     found = read_library("I.md", entry, {})
-    assert [match.points for match in search(found, Wanted(frozenset({"auth"}), frozenset({"rust"})))] == [6]
-    assert search(found, Wanted(frozenset({"auth"}), frozenset({"python"}))) == []
+    assert [match.points for match in search(found, TaskWords(frozenset({"auth"}), frozenset({"rust"})))] == [6]
+    assert search(found, TaskWords(frozenset({"auth"}), frozenset({"python"}))) == []
 
 
 def test_a_tasks_domain_is_its_own_word_and_its_type() -> None:
@@ -132,7 +132,7 @@ def test_hostile_text_takes_no_time(raw: bytes) -> None:
     begun = time.monotonic()
     found = read_library("I.md", raw, {"a.md": raw})
     named_files("I.md", raw)
-    search(found, Wanted(frozenset({"auth"}), frozenset(), frozenset({"x"})))
+    search(found, TaskWords(frozenset({"auth"}), frozenset(), frozenset({"x"})))
     assert time.monotonic() - begun < 5 and len(found.patterns) <= 2_000
 
 

@@ -14,7 +14,7 @@ from damascus.store import patterns as store
 from damascus.store.db import Database, Row
 from damascus.system.replacing import replace_file
 from damascus.tasks.pattern_entries import NewPattern, next_id, with_entry, with_row
-from damascus.tasks.pattern_search import Match, Wanted, domains_of, same, search
+from damascus.tasks.pattern_search import Match, TaskWords, domains_of, same, search
 from damascus.tasks.patterns import LARGEST, PATTERN_ID, Library, named_files, read_library, words
 
 NUMBER = re.compile(r"(?:DECISION-)?(\d{1,9})", re.IGNORECASE)
@@ -72,7 +72,7 @@ def find(project: Project, said: list[str]) -> Found:
         raise UsageError("name the words to look for. Write it like: damascus patterns search auth session")
     library = library_on_main(project)
     heard = frozenset(words(" ".join(said)))
-    wanted = Wanted(frozenset(same(word) for word in said), frozenset(), heard)
+    wanted = TaskWords(frozenset(same(word) for word in said), frozenset(), heard)
     return Found(tuple(search(library, wanted)), library.faults)
 
 

@@ -31,7 +31,7 @@ LANGUAGES = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class TaskWords:
     """What a task is about, as far as patterns are concerned."""
 
     domains: frozenset[str] = frozenset()
@@ -62,19 +62,19 @@ def is_task(spec: Spec) -> bool:
     return bool(spec.domain or spec.task_type or spec.graph)
 
 
-def wanted_by(spec: Spec, stacks: Iterable[str]) -> Wanted:
+def wanted_by(spec: Spec, stacks: Iterable[str]) -> TaskWords:
     said = [spec.title, *(need.text for need in spec.requirements)]
     platform = words(spec.platform)
-    return Wanted(domains_of(spec), frozenset({*stacks, *platform}), frozenset(words("\n".join(said))))
+    return TaskWords(domains_of(spec), frozenset({*stacks, *platform}), frozenset(words("\n".join(said))))
 
 
-def search(library: Library, wanted: Wanted) -> list[Match]:
+def search(library: Library, wanted: TaskWords) -> list[Match]:
     """The best first; of equal ones by their ids."""
     found = (Match(one, _points(one, wanted)) for one in library.patterns)
     return sorted((one for one in found if one.points >= LEAST), key=lambda one: (-one.points, one.pattern.id))
 
 
-def _points(one: Pattern, wanted: Wanted) -> int:
+def _points(one: Pattern, wanted: TaskWords) -> int:
     own = {same(word) for word in re.split(r"[,;/\s]+", one.told("domain").lower()) if word}
     keywords = [words(each) for each in one.keywords]
     about = words(" ".join((one.title, one.told("context"), one.told("reuse_signal"))))
@@ -85,7 +85,7 @@ def _points(one: Pattern, wanted: Wanted) -> int:
     return points + _of_stack(one, wanted) if points else 0
 
 
-def _of_stack(one: Pattern, wanted: Wanted) -> int:
+def _of_stack(one: Pattern, wanted: TaskWords) -> int:
     """Less for an entry that names another language than the project's."""
     told = words(one.told("stack"))
     here = {*wanted.stacks, *(word for name in wanted.stacks for word in LANGUAGES.get(name, ()))}
