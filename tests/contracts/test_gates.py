@@ -18,9 +18,12 @@ OLD = owner("T-0", ["tests/test_old.py"], test_command=f"{PYTEST}/test_old.py", 
 NAMES = list(GateName)
 ORDER = {
     "before": ["scope", "secrets", "weakened_tests", "knows_tests", "red"],
-    "after": ["tests", "requirements", "impact", "suite", "old_tests", "commands", "contracts", "acceptance", "visual"],
+    "after": [
+        "tests", "requirements", "test_contracts", "impact", "suite", "old_tests", "commands", "contracts",
+        "acceptance", "visual",
+    ],
     "beside": ["canary", "mutation", "coverage"],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

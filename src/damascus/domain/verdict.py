@@ -61,6 +61,11 @@ class Verdict(Described):
         "no test that was red and is green names a requirement",
         "next attempt, ids named",
     )
+    CONTRACT_UNMET = (
+        "contract_unmet",
+        "a line of the task's test contract has no test file, no test in it that passed, or can't be judged",
+        "next attempt, line, file and requirement named",
+    )
     REGRESSION = (
         "regression",
         "a test that another story promised is red on the candidate and green without it",

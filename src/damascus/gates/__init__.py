@@ -19,6 +19,7 @@ from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
 from damascus.gates.secrets import Secrets
 from damascus.gates.suite import SuiteGate
+from damascus.gates.test_contracts import TestContracts
 from damascus.gates.tests import Tests
 from damascus.gates.visual import Visual
 from damascus.gates.weakened_tests import WeakenedTests
@@ -45,6 +46,7 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner, pictures: Pi
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
+        TestContracts(runner),
         Impact(runner, mirror, owners),
         SuiteGate(runner, mirror),
         OldTests(runner, mirror),
