@@ -33,6 +33,8 @@ HASHED = "encode(sha256('x'::bytea), 'hex'), 'm'"
 PATTERN = "INSERT INTO pattern_uses (item_id, pattern, state) VALUES"
 ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256, content) VALUES"
 PASSED = """'{"exit_code": 0, "timed_out": false}'"""
+DECIDED = "INSERT INTO decisions (project_id, number, item_id, title) VALUES"
+ASSUMED = "INSERT INTO assumptions (project_id, number, item_id, assumption) VALUES"
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
 CHECKS = {
@@ -51,6 +53,8 @@ CHECKS = {
     "worker_records_milestone_check": f"{RECORD} ({ITEM}, 'w', 'LOST')",
     "journal_phase_check": f"{JOURNAL} ({ITEM}, 1, 'blocked', 's', 'done', 1)",
     "journal_status_check": f"{JOURNAL} ({ITEM}, 1, 'build', 's', 'half', 1)",
+    "decisions_from_one": f"{DECIDED} ({PROJECT}, 0, {ITEM}, 't')",
+    "assumptions_from_one": f"{ASSUMED} ({PROJECT}, 0, {ITEM}, 'a')",
     "events_outbox_kind_check": f"{EVENT} ({PROJECT}, {ITEM}, 'item.eaten')",
     "queue_entries_state_check": f"{ENTRY} ({ITEM}, {REPO}, 'main', 'a', 'b', 'blue')",
     "human_issues_kind_check": f"{ISSUE} ({PROJECT}, {ITEM}, 'why?', 'rhetorical')",
@@ -93,6 +97,11 @@ KEYS = {
     "screenshots_item_id_fkey": f"{SHOT} (0, '/', '1x1', {HASHED}, 'x', 'b', NULL)",
     "artifacts_item_id_fkey": f"{ARTIFACT} (0, 'build/a', 1, 1, 's', 'h', 'x')",
     "pattern_uses_item_id_fkey": f"{PATTERN} (0, 'PATTERN-001', 'offered')",
+    "decisions_project_id_fkey": f"{DECIDED} (0, 1, {ITEM}, 't')",
+    "decisions_item_id_fkey": f"{DECIDED} ({PROJECT}, 1, 0, 't')",
+    "assumptions_project_id_fkey": f"{ASSUMED} (0, 1, {ITEM}, 'a')",
+    "assumptions_item_id_fkey": f"{ASSUMED} ({PROJECT}, 1, 0, 'a')",
+    "projections_repo_id_fkey": "INSERT INTO projections (repo_id, path, sha256) VALUES (0, 'a', 'h')",
     "event_numbers_event_id_fkey": "INSERT INTO event_numbers VALUES (99, 0)",
     "queues_repo_id_fkey": "INSERT INTO queues (repo_id, target) VALUES (0, 'main')",
     "queue_entries_item_id_fkey": f"{ENTRY} (0, {REPO}, 'main', 'a', 'b', 'green')",

@@ -32,6 +32,7 @@ from damascus.engine.step import Step
 from damascus.engine.tools import nothing
 from damascus.git.contents import MEGABYTE, Room
 from damascus.git.workspaces import Workspace
+from damascus.store import decisions
 from damascus.store.db import Connection
 from damascus.writes.bounds import refused_files
 from damascus.writes.pipeline import Pipeline
@@ -132,7 +133,10 @@ def _begun(c: Connection, run: Run, sent: _Dispatched[A]) -> None:
 
 
 def _settled(c: Connection, run: Run, sent: _Dispatched[A], result: A) -> None:
+    """What it cost, decided and assumed is written with the step, so that after a crash it has the same number."""
     sent.purse.settle(c, result.usage)
+    if result.succeeded:
+        decisions.record(c, run.item, result.decisions, result.assumed)
     sent.leaves(result)
     if sent.looked is not None:
         patterns.record_applied(c, run, sent.looked, result.patterns)
@@ -198,6 +202,8 @@ def _recorded(it: _Dispatched[A], sent: Sent) -> A:
         claims=done.report.claims if done.report else {},
         summary=clean(done.report.summary, 4000) if done.report else "",
         concerns=[clean(each, 500) for each in done.report.concerns[:MOST_CONCERNS]] if done.report else [],
+        decisions=done.report.decisions if done.report else [],
+        assumptions=done.report.assumptions if done.report else [],
         tail=clean(done.tail, 4000),
         complaint=clean(done.complaint, 500),
         transcript=done.transcript,

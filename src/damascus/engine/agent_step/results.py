@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from pydantic import BaseModel, Field, ValidationError
 
 from damascus.domain import recovery
+from damascus.domain.decisions import AgentDecision
 from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.outcome import NeedsPerson, Rejected
@@ -56,6 +57,8 @@ class AgentResult(BaseModel):
     claims: dict[str, object] = Field(default_factory=dict)
     summary: str = ""
     concerns: list[str] = Field(default_factory=list)
+    decisions: list[AgentDecision] = Field(default_factory=list)
+    assumptions: list[str] = Field(default_factory=list)
     tail: str = ""
     complaint: str = ""
     """The last line of its stderr."""
@@ -71,6 +74,11 @@ class AgentResult(BaseModel):
     """Of the pattern library: those that it says it used, and whose signs its diff shows."""
     unusable: str = ""
     """Why what it answered can't be used."""
+
+    @property
+    def assumed(self) -> list[str]:
+        """What ASSUMPTIONS.md tells of it."""
+        return self.assumptions
 
     @property
     def succeeded(self) -> bool:
