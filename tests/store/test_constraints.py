@@ -8,6 +8,7 @@ import pytest
 
 from damascus.domain.events import EventKind
 from damascus.domain.merge_queue import EntryState
+from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.domain.waits import ItemState, WaitKind
 from damascus.store.db import Database
@@ -35,6 +36,7 @@ ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256,
 PASSED = """'{"exit_code": 0, "timed_out": false}'"""
 DECIDED = "INSERT INTO decisions (project_id, number, item_id, title) VALUES"
 ASSUMED = "INSERT INTO assumptions (project_id, number, item_id, assumption) VALUES"
+SHIP = "INSERT INTO ships (project_id, declared_by,"
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
 CHECKS = {
@@ -42,6 +44,9 @@ CHECKS = {
     "resting_phases": "UPDATE work_items SET state = 'resting'",
     "review_needs_a_pull": "UPDATE work_items SET phase = 'review'",
     "done_means_landed": "UPDATE work_items SET phase = 'done', state = 'resting', pr_url = 'local#1'",
+    "stale_names_its_change": "UPDATE work_items SET phase = 'stale', state = 'resting'",
+    "done_has_no_change": "UPDATE work_items SET phase = 'done', state = 'resting', pr_url = 'local#1',"
+    " merged_commit = 'a', change = '{}'",
     "blocked_resumes_somewhere": "UPDATE work_items SET phase = 'blocked', state = 'resting'",
     "work_items_phase_check": "UPDATE work_items SET phase = 'building'",
     "work_items_state_check": "UPDATE work_items SET state = 'sleeping'",
@@ -79,6 +84,10 @@ CHECKS = {
     "artifacts_are_capped": f"{ARTIFACT} ({ITEM}, 'build/a', 1, 1, 's', 'h', decode(repeat('00', 2000001), 'hex'))",
     "artifacts_version_from_one": f"{ARTIFACT} ({ITEM}, 'build/a', 0, 1, 's', 'h', 'x')",
     "pattern_uses_state_check": f"{PATTERN} ({ITEM}, 'PATTERN-001', 'liked')",
+    "repo_holds_halt_check": f"INSERT INTO repo_holds (repo_id, reason, halt) VALUES ({REPO}, 'x', 'weather')",
+    "ships_verdict_check": f"{SHIP} verdict, receipt) VALUES ({PROJECT}, 'Ada', 'MAYBE', '{{}}')",
+    "ships_verdict_has_its_receipt": f"{SHIP} verdict) VALUES ({PROJECT}, 'Ada', 'SHIP')",
+    "ships_undone_by_somebody": f"{SHIP} undone_at) VALUES ({PROJECT}, 'Ada', now())",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
 }  # fmt: skip
@@ -119,6 +128,7 @@ KEYS = {
     "human_issues_item_id_fkey": f"{ISSUE} ({PROJECT}, 0, 'why?', 'question')",
     "flaky_tests_project_id_fkey": f"{FLAKY} (0, {REPO}, 'j', 't', 'x')",
     "flaky_tests_repo_id_fkey": f"{FLAKY} ({PROJECT}, 0, 'j', 't', 'x')",
+    "ships_project_id_fkey": f"{SHIP} note) VALUES (0, 'Ada', '')",
     "work_items_project_id_fkey": "UPDATE work_items SET project_id = 0",
     "work_items_repo_id_fkey": "UPDATE work_items SET repo_id = 0",
     "workers_project_id_fkey": "INSERT INTO workers (id, project_id, host, pid, slots) VALUES ('w', 0, 'h', 1, 1)",
@@ -127,6 +137,7 @@ KEYS = {
 UNIQUE = {
     "work_items_uuid_key": f"INSERT INTO work_items (uuid, story_id, {COPIED})"
     f" SELECT uuid, 'Z', {COPIED} FROM work_items",
+    "ships_one_at_a_time": f"{SHIP} note) SELECT {PROJECT}, name, '' FROM unnest(ARRAY['Ada', 'Bob']) name",
     "work_items_story": f"INSERT INTO work_items (story_id, {COPIED}) SELECT 'a', {COPIED} FROM work_items",
 }
 
@@ -142,6 +153,7 @@ WORDS: dict[str, set[str]] = {
     "queue_entries_state_check": set(EntryState),
     "human_issues_kind_check": {"question", "write"},
     "pattern_uses_state_check": {"offered", "applied"},
+    "repo_holds_halt_check": set(HaltReason),
 }
 """What the code says. A word more or less there needs a migration that changes the constraint."""
 

@@ -43,6 +43,7 @@ VERBS: Mapping[str, Verb] = {
     "inbox": Verb("inbox", "The questions that only you can answer.", "inbox"),
     "answer": Verb("answer", "Answer one of them.", "answer"),
     "approve": Verb("approve", "Approve a story that is waiting for you.", "approve"),
+    "change": Verb("change", "Say that what is done is not valid any more.", "change"),
     "send-back": Verb("approve", "Send it back, with a message to its agent.", "send_back"),
     "retry": Verb("retry", "Give a story a new budget of tries.", "retry"),
     "cancel": Verb("cancel", "End a story.", "cancel"),

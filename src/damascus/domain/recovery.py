@@ -36,6 +36,9 @@ ACCEPT = "accept it: your word stands for what is not proved"
 SEND_BACK = "send it back with your words"
 WITHOUT_PATTERNS = "go on without the pattern library"
 """A look-up was required and there is no index: a person's word that it is not needed here."""
+REAPPROVE = "build it anew from its spec; its old tests may change"
+UNDO_CHANGE = "take the change back: it stays as it is on main"
+GO_ON = "go on: the count begins anew"
 GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES, WITHOUT_PATTERNS)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
@@ -63,6 +66,7 @@ class QuestionAbout(Described):
     RED = "red", "main of a repository is red"
     PLACE = "place", "the disk, the folder or the forge is at fault, for every story alike"
     AGENT = "agent", "no agent can work: key, model, gateway or program"
+    HALT = "halt", "the whole builder stopped: attempts in a row were blocked, or a required secret is missing"
 
 
 class OptionId(Described):
@@ -91,12 +95,18 @@ class OptionId(Described):
     APPROVE = "approve", "it lands in its turn; if main moves, your word holds for the same change"
     ACCEPT = "accept_unproved", "it lands by your word, which is on the receipt; nothing is called verified by that"
     SEND_BACK = "send_back", "needs your words: the agent is told them and works on, with a new budget"
+    REAPPROVE = (
+        "reapprove",
+        "scope, TDD plan and tests are derived anew, and what the refiner writes is approved by that",
+    )
+    UNDO_CHANGE = "undo_change", "the story is done again, and who waited for it goes on"
     REVERT = "revert", "a story that reverts the commit is queued there"
     FIX = "fix", "a story that repairs it is queued there"
     COORDINATE = "coordinate", "nothing starts there until you release it"
     CI_AGAIN = "ci_again", "CI of that main is run again by the next worker"
     BEING_FIXED = "being_fixed", "only the question is closed"
     MENDED = "mended", "the stories that waited for it go on"
+    GO_ON = "go_on", "the halt ends, and the attempts that end blocked are counted anew"
     OWN_WORDS = "", "told to the next agent, with a new run"
     """An option that an agent's or a refiner's question brought along."""
 
@@ -134,6 +144,8 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.APPROVE, re.escape(APPROVE)),
     (OptionId.ACCEPT, re.escape(ACCEPT)),
     (OptionId.SEND_BACK, re.escape(SEND_BACK)),
+    (OptionId.REAPPROVE, re.escape(REAPPROVE)),
+    (OptionId.UNDO_CHANGE, re.escape(UNDO_CHANGE)),
 )
 """Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""
 OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
@@ -143,6 +155,7 @@ OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
     (OptionId.CI_AGAIN, r"run its CI again"),
     (OptionId.BEING_FIXED, r"it is being fixed"),
     (OptionId.MENDED, r"it is mended"),
+    (OptionId.GO_ON, re.escape(GO_ON)),
 )
 """The same for a question that is about no story: a main that is red, a place that is at fault."""
 

@@ -8,10 +8,11 @@ from damascus.domain import money, recovery
 from damascus.domain.errors import UsageError
 from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of
 from damascus.domain.recovery import Chosen, OptionId
-from damascus.people import stories
+from damascus.people import changes_of_tasks, stories
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.store import people, views
 from damascus.store.db import Database, Row
+from damascus.store.stale import decide
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ Doing = Callable[[Answering], Done]
 def about_story(a: Answering) -> Done:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
     options = a.issue["options"]
+    if not a.choice.id and recovery.REAPPROVE in options:
+        raise UsageError(f"{a.story} is STALE: {decide(a.story)}. Nothing was changed.")
     if not a.choice.id and (recovery.APPROVE in options or recovery.ACCEPT in options):
         return _send_back(a)  # no agent would hear them where it only waits for a word
     otherwise = _land_now if recovery.LAND_NOW in options else _words  # it waits: there is no agent to tell
@@ -171,10 +174,20 @@ def _send_back(a: Answering) -> Done:
     return stories.send_back(a.db, a.project, a.story, a.person, recovery.needed(a.choice, a.issue["id"]))
 
 
+def _reapprove(a: Answering) -> Done:
+    return changes_of_tasks.approve_stale(a.db, a.project, a.story, a.person)
+
+
+def _undo_change(a: Answering) -> Done:
+    return changes_of_tasks.undo(a.db, a.project, [a.story], a.person)
+
+
 DOES: dict[OptionId, Doing] = {
     OptionId.APPROVE: _approve,
     OptionId.ACCEPT: _approve,
     OptionId.SEND_BACK: _send_back,
+    OptionId.REAPPROVE: _reapprove,
+    OptionId.UNDO_CHANGE: _undo_change,
     OptionId.RETRY: _retry,
     OptionId.CANCEL: _cancel,
     OptionId.EDIT_SPEC: _edit_spec,

@@ -15,7 +15,7 @@ from damascus.store import spending, views
 from damascus.store.db import Row
 from damascus.store.patterns import PatternUse, patterns_of
 from damascus.store.views import StoryRow
-from damascus.telling import costs, story
+from damascus.telling import costs, stale, story
 from damascus.telling.steps import concerns
 
 KEPT = ("spec_path", "spec_hash", "file_scope", "candidate", "run_no", "claims", "rescues", "priority", "rough",
@@ -44,7 +44,7 @@ class Shown:
     def facts(self) -> list[tuple[str, str]]:
         """A name and what is told of it, each."""
         place = [("workspace", str(self.workspace))] if self.workspace else []
-        return [*story.facts(self.row, self.whole), *story.patterns(self.patterns), *place]
+        return [*story.facts(self.row, self.whole), *stale.facts(self.row), *story.patterns(self.patterns), *place]
 
     def published(self) -> dict[str, Any]:
         """The keys that programs read."""
@@ -53,6 +53,7 @@ class Shown:
             **item(row),
             "tries": row.tries,
             **{key: self.whole[key] for key in KEPT},
+            "change": row.change,
             "spec": bytes(self.whole["spec"]),
             "steps": self.steps,
             "issues": self.issues,

@@ -43,7 +43,7 @@ def last_words(app: App, project: Project, worker: Worker, began: datetime) -> L
     rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
     said = f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else ".")
     alarms = tuple(_alarms(app, project, missing))
-    needs_you = bool(counts.get("blocked") or alarms)
+    needs_you = bool(counts.get("blocked") or counts.get("stale") or alarms)
     following = "damascus inbox" if needs_you else "damascus status --all"
     if worker.stop_requests and any(counts.get(phase) for phase in ACTIVE):
         following = "damascus run"
@@ -105,5 +105,4 @@ def _needs(app: App, project: Project) -> Iterator[str]:
     if found:
         first = found[0]
         whose = f" of {first['story_id']}" if first["story_id"] else ""
-        way = asked.command(first) if asked.wants_spec(first) else f"damascus answer {first['id']} …"
-        yield f"needs you: {plural(len(found), 'question')}, the first{whose}: {way}"
+        yield f"needs you: {plural(len(found), 'question')}, the first{whose}: {asked.way(first)}"

@@ -13,6 +13,7 @@ from damascus.store import screenshots, spending
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
+from damascus.store.stale import end_halt_if_none_is_stale, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def cancel(db: Database, project: int, story: str) -> Acted:
     """End a story. One that is done or on its way onto main is past cancelling, and it says so."""
 
     def work(c: Connection) -> Acted:
+        c.execute(sql("graph_lock"), {"project": project})  # before any row: it may end what a STALE story halts
         row = _locked(c, project, story)
         if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(f"{row['story_id']} is {row['phase']} already; nothing was cancelled.")
@@ -46,6 +48,8 @@ def cancel(db: Database, project: int, story: str) -> Acted:
         leased = _take_lease(c, row)
         c.execute(sql("cancel_item"), {"id": row["id"]})
         _let_go(c, row, "cancelled")
+        if row["phase"] == Phase.STALE:
+            end_halt_if_none_is_stale(c, project, "a person")
         write_events(
             c, project, row["id"], ((EventKind.STORY_CANCELLED, {"from": row["phase"]}), _moved(row, "cancelled"))
         )
@@ -59,7 +63,8 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
-        if row["phase"] in (Phase.DONE, Phase.CANCELLED, Phase.STALE):
+        refuse_stale(row)
+        if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(
                 f"{row['story_id']} is {row['phase']}; only a story that is not finished can be retried."
             )

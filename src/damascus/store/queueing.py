@@ -133,8 +133,17 @@ def _is_unchanged(story: NewStory, existing: dict[str, Row], keep: bool) -> bool
 def _taken(stories: Sequence[NewStory], existing: dict[str, Row]) -> Iterator[str]:
     for story in stories:
         row = existing.get(story.spec.story.lower())
-        if row is not None and row["phase"] not in ENDED:
-            first = "" if row["phase"] == Phase.DONE else f", or cancel it first: damascus cancel {row['story_id']}"
+        if row is not None and row["phase"] == Phase.STALE:
+            name = row["story_id"]
+            yield (
+                f"{story.name}: the story {name} is STALE. If this is the spec that is wanted now: damascus change "
+                f"{name} --why … --spec {story.name}, then damascus approve {name}. Nothing was queued."
+            )
+        elif row is not None and row["phase"] not in ENDED:
+            name = row["story_id"]
+            first = f", or cancel it first: damascus cancel {name}"
+            if row["phase"] == Phase.DONE:
+                first = f", or say that it has changed: damascus change {name} --why … --spec {story.name}"
             yield (
                 f"{story.name}: the story {row['story_id']} is in the queue already (phase {row['phase']}), with "
                 f"another spec. Use another id{first}. Nothing was queued."

@@ -55,6 +55,7 @@ CREATE TABLE public.work_items (
     first_attempted_at timestamp with time zone,
     change jsonb,
     CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
+    CONSTRAINT done_has_no_change CHECK (((phase <> 'done'::text) OR (change IS NULL))),
     CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
     CONSTRAINT resting_phases CHECK (((state = 'resting'::text) = (phase = ANY (ARRAY['done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text])))),
     CONSTRAINT review_needs_a_pull CHECK (((phase <> ALL (ARRAY['review'::text, 'merge'::text, 'done'::text])) OR (pr_url IS NOT NULL))),
@@ -70,6 +71,8 @@ CREATE TABLE public.work_items (
 WITH (fillfactor='85');
 
 COMMENT ON CONSTRAINT blocked_resumes_somewhere ON public.work_items IS 'A blocked story knows the phase in which it goes on.';
+
+COMMENT ON CONSTRAINT done_has_no_change ON public.work_items IS 'A done story is as its spec says: a change is over once it is built.';
 
 COMMENT ON CONSTRAINT done_means_landed ON public.work_items IS 'A done story names its commit on main.';
 
@@ -961,10 +964,12 @@ CREATE FUNCTION public.chain_of(p_repo bigint) RETURNS TABLE(repo_id bigint, abo
 CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_items.sql
 CREATE FUNCTION public.claim_within(p_low integer, p_high integer, p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_within.sql
 CREATE FUNCTION public.columns_of_12(p jsonb) RETURNS jsonb;  -- functions/columns_of_12.sql
+CREATE FUNCTION public.end_halt(p_project bigint, p_halt text, p_by text) RETURNS boolean;  -- functions/end_halt.sql
 CREATE FUNCTION public.fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void;  -- functions/fenced_dones.sql
 CREATE FUNCTION public.free_repo(p_item bigint, p_repo bigint) RETURNS void;  -- functions/free_repo.sql
 CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void;  -- functions/free_scope.sql
 CREATE FUNCTION public.graph_changed(p_project bigint) RETURNS void;  -- functions/graph_changed.sql
+CREATE FUNCTION public.halt_project(p_project bigint, p_halt text, p_reason text, p_item bigint) RETURNS boolean;  -- functions/halt_project.sql
 CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint;  -- functions/hold_repo.sql
 CREATE FUNCTION public.in_the_way(p_item public.work_items, p_above bigint[], p_chain bigint[], p_mine bigint[], p_only bigint) RETURNS bigint;  -- functions/in_the_way.sql
 CREATE FUNCTION public.judge_repo(p_repo bigint, p_sha text, p_with jsonb, p_state text, p_text text) RETURNS text;  -- functions/judge_repo.sql

@@ -92,6 +92,8 @@ class StoryRow:
     edits: str | None
     """The spec's path, if a person has said that it will be corrected."""
     read_at: datetime
+    change: dict[str, Any] | None = None
+    """What made it STALE, until what is built anew is on main."""
     off_main: bool = False
     """Done, and main lacks it: asked of git by whoever shows it (people/claims.py)."""
 
@@ -121,7 +123,7 @@ class StoryRow:
 
     @property
     def waiting_for(self) -> Waiting | None:
-        if self.phase == Phase.BLOCKED:
+        if self.phase in (Phase.BLOCKED, Phase.STALE):
             return Waiting(PERSON, str(self.issue or ""), self.issue_owner or "you", None)
         if self.wait_kind is None:
             return Waiting(WaitKind.DEPENDENCY, self.blocker, self.blocker, None) if self.blocker else None

@@ -47,7 +47,7 @@ def wordings(row: StoryRow) -> list[str]:
         case Phase.DONE:
             return [whole, "NOT on main any more", "NOT on main"]
         case Phase.STALE:
-            return [whole, "its spec has changed", "spec changed"]
+            return [whole, f"needs you: approve {row.story_id}", f"approve {row.story_id}"]
     found = [whole]
     if (less := re.sub(r" \([^()]*\)$", "", whole)) != whole:
         found.append(less)
@@ -71,7 +71,8 @@ def now(row: StoryRow) -> str:
         case Phase.CANCELLED:
             return "cancelled"
         case Phase.STALE:
-            return "its spec has changed since it landed"
+            what = "its tests fail on main" if (row.change or {}).get("regression") else "it has changed"
+            return f"needs you: damascus approve {row.story_id} ({what})"
         case Phase.SPEC | Phase.BUILD | Phase.REVIEW | Phase.MERGE:
             return _under_way(row)
         case _:

@@ -58,6 +58,5 @@ def feedback(row: StoryRow) -> list[str]:
 
 
 def question(issue: Row) -> str:
-    way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
-    answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {way}"
+    answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {asked.way(issue)}"
     return f"question {issue['id']}: {in_parts(issue['question'])[0]} ({answer})"

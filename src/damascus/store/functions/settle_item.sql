@@ -35,7 +35,8 @@ BEGIN
         PERFORM free_scope(p_item);
     END IF;
     SELECT string_agg(format('%I = n.%I', name, name), ', ') INTO assigned FROM jsonb_object_keys(p -> 'columns') name;
-    EXECUTE format('UPDATE work_items w SET %s, spec = coalesce($1, w.spec), spans = coalesce($2, w.spans), updated_at = now()
+    EXECUTE format('UPDATE work_items w SET %s, spec = coalesce($1, w.spec), spans = coalesce($2, w.spans), updated_at = now(),
+                           change = CASE WHEN n.phase = ''done'' THEN NULL ELSE w.change END  -- it is built
                       FROM jsonb_populate_record(NULL::work_items, $3) n WHERE w.id = $4 AND w.fence = $5 RETURNING w.*', assigned)
        INTO c USING p_spec, p_spans, p -> 'columns', p_item, p_fence;
     IF frees THEN

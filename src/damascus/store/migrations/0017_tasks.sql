@@ -8,6 +8,9 @@ ALTER TABLE work_items ADD COLUMN change jsonb;
 ALTER TABLE work_items
     ADD CONSTRAINT stale_names_its_change CHECK (phase <> 'stale' OR change IS NOT NULL);
 COMMENT ON CONSTRAINT stale_names_its_change ON work_items IS 'A stale story says what made it invalid, and since when.';
+ALTER TABLE work_items
+    ADD CONSTRAINT done_has_no_change CHECK (phase <> 'done' OR change IS NULL);
+COMMENT ON CONSTRAINT done_has_no_change ON work_items IS 'A done story is as its spec says: a change is over once it is built.';
 
 -- ── who owns which file: what each landed story changed, by git's word ────────────────────────────────
 CREATE TABLE file_owners (

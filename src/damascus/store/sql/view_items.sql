@@ -15,8 +15,10 @@ SELECT i.*,
           WHEN 'dependency' THEN i.wait_key::bigint
           WHEN 'landing' THEN (SELECT e.item_id FROM queue_entries e WHERE e.repo_id || ' ' || e.target = i.wait_key
                                   AND e.item_id <> i.id ORDER BY e.pos LIMIT 1)
-          WHEN 'behind' THEN (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s
-                               WHERE a.item_id <> i.id LIMIT 1)
+          WHEN 'behind' THEN coalesce(
+              (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s WHERE a.item_id <> i.id LIMIT 1),
+              (SELECT a.item_id FROM unnest(i.spans) s JOIN scope_barriers a ON a.span && s
+                WHERE a.item_id <> i.id AND a.deadline_at = '-infinity' LIMIT 1))  -- of a STALE story
       END AS id WHERE i.state = 'waiting'
       UNION ALL
       -- a worker parks it when it comes to it; until then it waits all the same
