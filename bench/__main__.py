@@ -19,6 +19,7 @@ def main(only: list[str]) -> int:
         receipts,
         sandbox_start,
         startup,
+        task_graph,
         write_pipeline,
     )
 
@@ -36,6 +37,7 @@ def main(only: list[str]) -> int:
         "judged_again": judged_again.measure,
         "coverage": coverage.measure,
         "receipts": receipts.measure,
+        "tasks": task_graph.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

@@ -154,7 +154,8 @@ def parse_scope(patterns: list[str], protected: tuple[str, ...] = ()) -> Scope:
 
 
 def _checked(pattern: str, protected: tuple[str, ...]) -> str:
-    text = re.sub(r"/{2,}", "/", pattern.strip()).removeprefix("./")
+    told = pattern.strip()
+    text = (re.sub(r"/{2,}", "/", told) if "//" in told else told).removeprefix("./")
     parts = [part for part in text.split("/") if part]
     if not text or text in (".", "/") or not parts:
         raise UsageError(f"scope {pattern!r} covers the whole repository. Name files or folders (docs/spec.md).")
@@ -184,8 +185,13 @@ def _dotted_match(part: str, name: str) -> bool:
 
 def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
     rules = (SETTINGS_FILE, *CI_PATHS, *protected)
-    hit = next((path for path in rules if _matches(text, path)), None)
-    if hit is None:
+    if GLOB_CHARS.search(text):
+        hit = next((path for path in rules if _matches(text, path)), None)
+    elif text.endswith("/"):
+        hit = next((path for path in rules if path.startswith(text)), None)
+    else:
+        hit = text if text in rules else None
+    if hit is None and text.startswith("."):
         first = text.split("/", maxsplit=1)[0]
         hit = next((folder for folder in CI_FOLDERS if _dotted_match(first, folder.rstrip("/"))), None)
     if hit is not None:

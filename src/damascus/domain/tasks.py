@@ -43,6 +43,9 @@ class ContractKind(Described):
     VISUAL = "visual", "how a page looks"
 
 
+KINDS = frozenset(ContractKind)
+
+
 class HaltReason(Described):
     """Why the builder stops; there is no other reason (A2)."""
 
@@ -100,7 +103,8 @@ def contract_line(judged: Sequence[JudgedContract]) -> str:
 def parse_contracts(text: str, name: str) -> tuple[TestContract, ...]:
     """The table below `## Test Contract`: TC, behaviour, kind, test file, and a command where one is there."""
     rows = [line.strip() for line in text.splitlines() if line.strip().startswith("|")]
-    found = tuple(_row(row, name) for row in rows if not RULE.match(row) and not _is_head(row))
+    told = [cells(row) for row in rows if not RULE.match(row)]
+    found = tuple(contract_of(row, name) for row in told if not is_head(row))
     twice = next((one.id for n, one in enumerate(found) if one.id in {each.id for each in found[:n]}), "")
     if twice:
         raise UsageError(f"{name}: the test contract has {twice} twice. Give each row its own id.")
@@ -119,16 +123,17 @@ def cells(row: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in CELLS.split(row.strip().strip("|"))]
 
 
-def _is_head(row: str) -> bool:
-    return cells(row)[0].lower() in ("#", "tc", "id", "tc id")
+def is_head(row: Sequence[str]) -> bool:
+    return row[0].lower() in ("#", "tc", "id", "tc id")
 
 
-def _row(row: str, name: str) -> TestContract:
-    told = [*cells(row), "", "", "", ""]
+def contract_of(row: Sequence[str], name: str) -> TestContract:
+    """The cells of one row; raises with one sentence where they make no contract."""
+    told = [*row, "", "", "", ""]
     ident, behaviour, kind, file, command = told[0].upper(), told[1], told[2].lower(), told[3].strip("`"), told[4]
     if not CONTRACT_ID.fullmatch(ident):
         raise UsageError(f"{name}: {told[0]!r} is no id of a test contract. Write TC-1, TC-2, … (docs/task-graph.md).")
-    if kind not in list(ContractKind):
+    if kind not in KINDS:
         known = ", ".join(ContractKind)
         raise UsageError(f"{name}: {ident} is of the kind {kind!r}. Use one of: {known} (docs/task-graph.md).")
     if not behaviour or not file:

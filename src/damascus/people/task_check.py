@@ -30,7 +30,9 @@ def check(file: Path) -> CheckedGraph:
 
 
 def read_graph_file(file: Path) -> bytes:
-    """No more of it than a graph may have."""
+    """No more of it than a graph may have; a pipe or a device could keep us waiting."""
+    if file.exists() and not file.is_file():
+        raise UsageError(f"{file} is no file. Name a task graph (docs/task-graph.md).")
     try:
         with file.open("rb") as opened:
             return opened.read(LARGEST_GRAPH + 1)

@@ -14,10 +14,11 @@ from damascus.tasks.lines import PlacedLines, Seen
 TASK = re.compile(r"[*`\[]{0,3}(?:TASK-|(?i:task)[-_ ]?#?\d)")
 NOT_A_TASK = "TASK-GRAPH"
 """The title of the file itself."""
+RULES = frozenset({"---", "***", "___"})
 MAP = "parallelism map"
 
 
-@dataclass
+@dataclass(slots=True)
 class Block:
     """One task: its heading, and its fields in their order."""
 
@@ -31,7 +32,7 @@ class Block:
         return next((each for each in self.fields if each.name is name), None)
 
 
-@dataclass
+@dataclass(slots=True)
 class Blocks:
     """`unclosed`: the line of a fence or comment that is never closed, or 0."""
 
@@ -58,7 +59,7 @@ class _BlockReader:
         """The level of the map's heading while inside of it, else 0."""
 
     def take(self, number: int, line: str, place: Seen) -> None:
-        if place is Seen.TEXT and (head := heading(line)):
+        if place is Seen.TEXT and "#" in line[:4] and (head := heading(line)):
             self._heading(number, *head)
         elif self._map:
             self.found.map.append((number, line))
@@ -79,10 +80,10 @@ class _BlockReader:
             self._task, self._field, self._map = None, None, 0
 
     def _of_task(self, task: Block, number: int, line: str, place: Seen) -> None:
-        begun = field_on(line, number) if place is Seen.TEXT else None
+        begun = field_on(line, number) if ":" in line and place is Seen.TEXT else None
         if begun is not None and not goes_on(self._field, begun):
             self._begin(task, begun)
-        elif place is Seen.TEXT and _is_rule(line):
+        elif line[:3] in RULES and place is Seen.TEXT and _is_rule(line):
             self._field = None
         elif self._field is not None:
             self._field.below.append((number, line, place))
@@ -101,7 +102,7 @@ def _field_of_heading(number: int, words: str) -> FieldAt:
 def heading(line: str) -> tuple[int, str] | None:
     """The level and the words of a Markdown heading."""
     text = line.strip()
-    if not text.startswith("#") or line.startswith(("    ", "\t")):
+    if not text.startswith("#") or "#" not in line[:4]:
         return None
     words = text.lstrip("#")
     level = len(text) - len(words)
@@ -131,5 +132,5 @@ def _id_and_title(words: str) -> tuple[str, str]:
 
 
 def _is_rule(line: str) -> bool:
-    text = line.strip()
-    return len(text) >= 3 and text[0] in "-*_" and text == text[0] * len(text)
+    text = line.rstrip()
+    return text == text[0] * len(text)

@@ -13,6 +13,8 @@ from damascus.tasks.values import quoted
 MOST_FAULTS = 1_000
 TOGETHER = "in one batch. Put one of them into a later batch, or give each its own files."
 ORDER = "and both say can_parallel: true. Let one depend on the other, or write false, or give each its own files."
+EVERYBODY = -1
+"""As a set of bits."""
 
 Numbers = Mapping[StoryId, int]
 
@@ -28,7 +30,7 @@ def check_graph(graph: TaskGraph) -> list[Fault]:
         *_circles(graph, needs),
         *_unfinished(graph),
         *outside(graph.tasks),
-        *_batches(graph, numbers, needs),
+        *_batches(graph, numbers),
         *_side_by_side(graph, needs),
     ]
     return _few(sorted(set(found)))
@@ -92,21 +94,27 @@ def _unfinished(graph: TaskGraph) -> Iterator[Fault]:
             yield Fault(task.line_of(TaskField.CONTRACT), text)
 
 
-def _batches(graph: TaskGraph, numbers: Numbers, needs: Needs) -> Iterator[Fault]:
+def _batches(graph: TaskGraph, numbers: Numbers) -> Iterator[Fault]:
     """Tasks of a batch run side by side: none may need another one of it, nor write the same files."""
     batch_of: dict[StoryId, int] = {}
     lines = graph.batch_lines or (1,) * len(graph.batches)
     for place, (line, batch) in enumerate(zip(lines, graph.batches, strict=True)):
         yield from _listed(line, batch, numbers)
-        batch_of |= {each: place for each in batch if each not in batch_of}
+        for each in batch:
+            if batch_of.setdefault(each, place) != place:
+                text = f"{each} is in batch {batch_of[each] + 1} and in batch {place + 1}. Keep one of them."
+                yield Fault(line, text)
         yield from (Fault(line, f"{_in_words(each)} {TOGETHER}") for each in _shared_in(batch, graph, numbers))
+    yield from _too_early(graph, batch_of, lines)
+
+
+def _too_early(graph: TaskGraph, batch_of: Mapping[StoryId, int], lines: Sequence[int]) -> Iterator[Fault]:
     for task in graph.tasks:
+        here = batch_of.get(task.id)
         for need in task.depends_on:
-            if batch_of.get(need, -1) >= batch_of.get(task.id, len(graph.batches)):
-                line = lines[batch_of[task.id]]
-                yield Fault(
-                    line, f"{task.id} is in a batch before or with {need}, on which it depends. Move it to a later one."
-                )
+            if here is not None and need != task.id and batch_of.get(need, -1) >= here:
+                text = f"{task.id} is in a batch before or with {need}, on which it depends. Move it to a later one."
+                yield Fault(lines[here], text)
 
 
 def _listed(line: int, batch: Sequence[StoryId], numbers: Numbers) -> Iterator[Fault]:
@@ -121,15 +129,12 @@ def _shared_in(batch: Sequence[StoryId], graph: TaskGraph, numbers: Numbers) -> 
 
 
 def _side_by_side(graph: TaskGraph, needs: Needs) -> Iterator[Fault]:
-    """`can_parallel: true` is a promise to all that neither come before nor after."""
-    apart = ordered_with(needs)
-    free = [number for number, task in enumerate(graph.tasks) if task.can_parallel]
-    bound = ((1 << len(graph.tasks)) - 1) & ~sum(1 << number for number in free)
-    for each in shared_files(
-        graph.tasks, [one | bound if task.can_parallel else -1 for one, task in zip(apart, graph.tasks, strict=True)]
-    ):
-        line = each.task.line_of(TaskField.OUTPUT_FILES, each.path)
-        yield Fault(line, f"{_in_words(each)} {ORDER}")
+    """`can_parallel: true` is a promise to all others that say so and come neither before nor after."""
+    bound = sum(1 << number for number, task in enumerate(graph.tasks) if not task.can_parallel)
+    pairs = zip(ordered_with(needs), graph.tasks, strict=True)
+    apart = [ordered | bound if task.can_parallel else EVERYBODY for ordered, task in pairs]
+    for each in shared_files(graph.tasks, apart):
+        yield Fault(each.task.line_of(TaskField.OUTPUT_FILES, each.path), f"{_in_words(each)} {ORDER}")
 
 
 def _in_words(each: Shared) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from damascus.domain.described import Described
 from damascus.tasks.lines import Placed
@@ -44,7 +45,7 @@ BOLD = re.compile(rf"[ \t]{{0,8}}([-*+][ \t]{{1,4}})?(?:\*\*|__)({NAME})(?::(?:\
 PLAIN = re.compile(rf"[ \t]{{0,8}}([-*+][ \t]{{1,4}})?({NAME}):(?=[ \t\r]|$)")
 
 
-@dataclass
+@dataclass(slots=True)
 class FieldAt:
     """A field where it stands. `begins`: where its value does on its line; `bullet`: the indent of its mark, or -1.
 
@@ -71,6 +72,7 @@ def field_on(line: str, number: int) -> FieldAt | None:
     return FieldAt(named(found[2]), found[2].strip(), number, line[found.end() :].strip(), found.end(), bullet)
 
 
+@lru_cache(maxsize=256)
 def named(words: str) -> TaskField | None:
     return SPELLINGS.get(" ".join(words.lower().replace("_", " ").replace("-", " ").split()))
 

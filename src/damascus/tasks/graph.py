@@ -19,6 +19,7 @@ __all__ = ["Fault", "Graph", "Task", "TaskGraph", "read_graph"]
 Graph = TaskGraph
 """Short for who reads one graph alone; the graph of repositories is domain.graph's."""
 LARGEST_GRAPH = 5_000_000
+MOST_LINES = 300_000
 MOST_TASKS = 10_000
 LONGEST_LINE = 20_000
 UNPRINTABLE = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -34,6 +35,8 @@ def read_graph(raw: bytes, name: str) -> TaskGraph:
     except UsageError as err:
         return _nothing(_line_of_bad_byte(raw), str(err))
     lines = text.split("\n")
+    if len(lines) > MOST_LINES:
+        return _nothing(1, f"{name} has more than {MOST_LINES:,} lines. Split it into several graphs.")
     found = read_blocks([line[:LONGEST_LINE] for line in lines])
     if not found.tasks:
         return _nothing(1, f"{name} has no task. Begin each with a heading: ### TASK-001: what it does.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from damascus.domain.ids import StoryId
 from damascus.tasks.task import Fault
-from damascus.tasks.values import ITEM, NOTHING, TASK_ID, quoted
+from damascus.tasks.values import ITEM, NOTHING, is_task_id, quoted
 
 BATCH = re.compile(r"[ \t]{0,8}(?:[-*+][ \t]{1,4})?[*_]{0,2}batch[ \t]{1,4}(\d{1,6})\b", re.IGNORECASE)
 
@@ -45,13 +45,13 @@ def _add(batch: _Batch, number: int, text: str) -> list[Fault]:
     """The ids of a line; what is none is told."""
     words = [part.strip("[]*_`. \t\r") for part in text.split(",")]
     named = [word for word in words if word.lower() not in NOTHING]
-    batch.tasks += [StoryId(word) for word in named if TASK_ID.fullmatch(word)]
+    batch.tasks += [StoryId(word) for word in named if is_task_id(word)]
     return [
         Fault(
             number, f"batch {batch.number} lists {quoted(word)}, which is no id of a task. Write TASK-001, TASK-002, …"
         )
         for word in named
-        if not TASK_ID.fullmatch(word)
+        if not is_task_id(word)
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from damascus.domain.errors import UsageError
 from damascus.domain.ids import STORY_MAX, StoryId
 from damascus.domain.scope import parse_scope
-from damascus.domain.tasks import HEAD, RULE, TaskType, TestContract, cells, parse_contracts
+from damascus.domain.tasks import HEAD, RULE, TaskType, TestContract, cells, contract_of, is_head
 from damascus.domain.verdict import TaskStatus
 from damascus.domain.visible import visible
 from damascus.tasks.blocks import Block
@@ -16,10 +16,10 @@ from damascus.tasks.values import (
     FALSE,
     LONGEST,
     NOTHING,
-    TASK_ID,
     TRUE,
     Item,
     commands,
+    is_task_id,
     known_status,
     listed,
     path_of,
@@ -31,6 +31,7 @@ from damascus.tasks.values import (
 MOST_ITEMS = 500
 LONGEST_PATH = 400
 ONCE = tuple(name for name in TaskField if name is not TaskField.DEPENDS_ON)
+TYPES = {str(each): each for each in TaskType}
 REQUIRED, EXEMPT = "REQUIRED", "EXEMPT"
 
 
@@ -39,7 +40,7 @@ class TaskReader:
 
     def __init__(self, block: Block) -> None:
         self._block = block
-        self._id = block.id
+        self._id = block.id[: STORY_MAX + 1]
         self.faults: list[Fault] = []
         self.places: Places = {}
         self._fields: dict[TaskField, list[FieldAt]] = {}
@@ -74,16 +75,12 @@ class TaskReader:
     # ── the heading ───────────────────────────────────────────────────────────────────────────────────
 
     def _refuse_heading(self) -> None:
-        if not TASK_ID.fullmatch(self._id):
+        if not is_task_id(self._id):
             self._fault(
                 self._block.line, f"{quoted(self._id)} is no id of a task. Write it like TASK-001 or TASK-CICD-1"
             )
-        elif len(self._id) > STORY_MAX:
-            self._fault(self._block.line, f"{quoted(self._id)} is too long. An id has at most {STORY_MAX} characters")
         if not visible(self._block.title):
-            self._fault(
-                self._block.line, f"{quoted(self._id)} has no title. Write: ### {self._id[:STORY_MAX]}: what it does"
-            )
+            self._fault(self._block.line, f"{quoted(self._id)} has no title. Write: ### {self._id}: what it does")
 
     def _refuse_fields_twice(self) -> None:
         for name in ONCE:
@@ -103,7 +100,7 @@ class TaskReader:
 
     def _type(self) -> TaskType:
         word = self._word(TaskField.TYPE).lower()
-        known = next((each for each in TaskType if each == word), None)
+        known = TYPES.get(word)
         if word and known is None:
             self._say(
                 self._at(TaskField.TYPE), f"is of the unknown type {quoted(word)}. Use one of: {', '.join(TaskType)}"
@@ -138,7 +135,7 @@ class TaskReader:
         found: dict[StoryId, None] = {}
         for number, text in self._listed(TaskField.DEPENDS_ON):
             word = word_of(text).strip("`*[]. ")
-            if TASK_ID.fullmatch(word.upper()):
+            if is_task_id(word.upper()):
                 found[StoryId(word)] = None
                 self.places.setdefault((TaskField.DEPENDS_ON, word), number)
             elif word.lower() not in NOTHING:
@@ -189,14 +186,17 @@ class TaskReader:
         return tuple(found.values())
 
     def _contract(self, number: int, row: str) -> TestContract | None:
-        """None for the head, the rule below it, and what can't be read."""
-        if len(cells(row)) > len(HEAD):
+        """None for the head, and what can't be read."""
+        told = cells(row)
+        if is_head(told):
+            return None
+        if len(told) > len(HEAD):
             self._say(
-                number, f"has a row of {len(cells(row))} cells in its test contract. Write \\| for a pipe inside of one"
+                number, f"has a row of {len(told)} cells in its test contract. Write \\| for a pipe in one of them"
             )
             return None
         try:
-            return next(iter(parse_contracts(row, self._id[:STORY_MAX])), None)
+            return contract_of(told, self._id)
         except UsageError as err:
             self.faults.append(Fault(number, str(err)))
             return None
@@ -228,7 +228,7 @@ class TaskReader:
         return self.places.get((name, ""), self._block.line)
 
     def _say(self, line: int, text: str) -> None:
-        self._fault(line, f"{self._id[:STORY_MAX]} {text}")
+        self._fault(line, f"{self._id} {text}")
 
     def _fault(self, line: int, text: str) -> None:
         self.faults.append(Fault(line, f"{text}." if not text.endswith((".", ")")) else text))

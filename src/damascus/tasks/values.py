@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
+from damascus.domain.ids import STORY_MAX
 from damascus.domain.verdict import TaskStatus
 from damascus.tasks.fields import FieldAt
 from damascus.tasks.lines import Seen
@@ -10,7 +12,8 @@ from damascus.tasks.lines import Seen
 TASK_ID = re.compile(r"TASK-[A-Z0-9-]+")
 NOTHING = frozenset({"", "-", "–", "—", "none", "nothing", "n/a", "null", "no dependencies"})
 ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,4}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-REMARK = re.compile(r"[ \t](?=\(|<!--|—|–)")
+REMARKS = ("(", "<!--", "—", "–")
+REMARK = re.compile(rf"[ \t](?={'|'.join(re.escape(each) for each in REMARKS)})")
 """Where a remark of the person's begins, behind a word of ours."""
 TRUE, FALSE = ("true", "yes"), ("false", "no", "")
 SHOWN = 80
@@ -26,12 +29,20 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= SHOWN else text[: SHOWN - 1] + "…")
 
 
+def is_task_id(word: str) -> bool:
+    """It becomes the id of a story, so it is no longer than one."""
+    return len(word) <= STORY_MAX and TASK_ID.fullmatch(word) is not None
+
+
 def word_of(value: str) -> str:
     """The value without a remark behind it: `PENDING (see the board)` is `PENDING`."""
-    found = REMARK.search(f" {value}")
-    return value[: max(found.start() - 1, 0)].rstrip() if found else value.rstrip()
+    if value.startswith(REMARKS):
+        return ""
+    found = REMARK.search(value) if " " in value or "\t" in value else None
+    return value[: found.start()].rstrip() if found else value.rstrip()
 
 
+@lru_cache(maxsize=256)
 def known_status(word: str) -> TaskStatus | None:
     """Case, marks around it and the writing of IN-PROGRESS do not matter."""
     bare = re.sub(r"[\s_-]+", "-", re.sub(r"^[^A-Za-z]+|[^A-Za-z]+$", "", word[:SHOWN])).upper()
@@ -80,6 +91,9 @@ def listed(field: FieldAt) -> Iterator[Item]:
 
 def _parts(text: str) -> Iterator[str]:
     """Between commas; one inside of `{a,b}` is none."""
+    if "," not in text:
+        yield text.strip()
+        return
     depth, begin = 0, 0
     for at, each in enumerate(text):
         depth += (each == "{") - (each == "}" and depth > 0)

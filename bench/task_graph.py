@@ -1,0 +1,81 @@
+"""A task graph of 2,000 tasks: checked as a person does it, from the command to its last line."""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from bench.overhead import ENV
+from bench.table import Result
+from damascus.tasks.check import check_graph
+from damascus.tasks.graph import read_graph
+
+TASKS, RUNS = 2_000, 7
+CHECK_LIMIT = 0.5
+IN_A_BATCH = 20
+TASK = """\
+### TASK-{number:04d}: Part {number} of the application
+**Status:** PENDING
+**Task type:** feature
+**Platform:** web
+**Domain:** part {number}
+**depends_on:** {needs}
+**can_parallel:** true
+**output_files:**
+- src/part_{number}/
+- tests/test_part_{number}.py
+**Acceptance criteria:**
+- what goes in comes out
+- what is wrong is told
+**Test contract status:** REQUIRED
+**Test contract:**
+| TC | Behaviour | Kind | Test file | Command |
+|---|---|---|---|---|
+| TC-1 | what goes in comes out | unit | tests/test_part_{number}.py | |
+| TC-2 | what is wrong is told | integration | tests/test_part_{number}.py | |
+**Gate commands:**
+- make lint
+
+"""
+
+
+def graph_text(tasks: int = TASKS) -> str:
+    """Batches of twenty; each task needs three of the batch before."""
+    told = [TASK.format(number=number, needs=_needs(number)) for number in range(tasks)]
+    batches = [
+        f"Batch {first // IN_A_BATCH + 1}: [{', '.join(f'TASK-{n:04d}' for n in range(first, last))}]\n"
+        for first in range(0, tasks, IN_A_BATCH)
+        if (last := min(first + IN_A_BATCH, tasks))
+    ]
+    return "".join(["# An application\n\n", *told, "## Parallelism Map\n", *batches])
+
+
+def _needs(number: int) -> str:
+    first = number // IN_A_BATCH * IN_A_BATCH - IN_A_BATCH
+    return ", ".join(f"TASK-{first + (number + n) % IN_A_BATCH:04d}" for n in range(3)) if first >= 0 else "none"
+
+
+def measure() -> list[Result]:
+    return [_checked()]
+
+
+def _checked() -> Result:
+    damascus = str(Path(sys.executable).with_name("damascus"))
+    with tempfile.TemporaryDirectory(prefix="damascus-bench-") as name:
+        file = Path(name) / "TASK-GRAPH.md"
+        file.write_text(graph_text())
+        took = statistics.median(_seconds([damascus, "tasks", "check", file.name], file.parent) for _ in range(RUNS))
+        bare = statistics.median(_seconds([damascus, "--help"], file.parent) for _ in range(RUNS))
+        began = time.perf_counter()
+        assert check_graph(read_graph(file.read_bytes(), file.name)) == []
+        inside = time.perf_counter() - began
+    note = f"median of {RUNS}; read and checked in {inside:.3f} s, damascus --help {bare:.3f} s in the same run"
+    return Result(f"tasks check of {TASKS:,} tasks, s", took, f"≤ {CHECK_LIMIT:g}", took <= CHECK_LIMIT, note)
+
+
+def _seconds(command: list[str], folder: Path) -> float:
+    began = time.monotonic()
+    subprocess.run(command, cwd=folder, env=ENV, check=True, capture_output=True)
+    return time.monotonic() - began
