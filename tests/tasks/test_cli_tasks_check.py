@@ -39,7 +39,7 @@ def test_a_good_graph_is_told_in_a_line_and_the_next_command(graph: Path) -> Non
 
 
 def test_every_fault_is_a_line_with_its_place_and_the_exit_code_is_two(graph: Path) -> None:
-    graph.write_text(DOCUMENTED.replace("PENDING", "LATER").replace(": TASK-001\n", ": TASK-007\n"))
+    graph.write_text(DOCUMENTED.replace("PENDING", "LATER").replace(":** TASK-001\n", ":** TASK-007\n"))
     done = check(graph.parent, graph.name)
     assert done.returncode == 2
     first, second, following = done.stdout.splitlines()

@@ -7,6 +7,7 @@ import pytest
 from damascus.domain.tasks import ContractKind, TaskType
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import Task, read_graph
+from tests.rules.tree import document
 
 DOCUMENTED = """\
 # TASK-GRAPH: reader
@@ -224,3 +225,12 @@ def test_a_field_that_the_format_does_not_know_is_left_alone_with_a_note() -> No
     graph = read_graph(raw, "g")
     assert check_graph(graph) == []
     assert [(note.line, "Owner" in note.text) for note in graph.notes] == [(17, True), (18, False)]
+
+
+@pytest.mark.req("A1.4")
+def test_the_example_of_the_published_format_has_no_fault_and_nothing_left_alone() -> None:
+    text = document("docs/task-graph.md").partition("````markdown\n")[2].partition("````")[0]
+    graph = read_graph(text.encode(), "example")
+    assert check_graph(graph) == [] and graph.notes == ()
+    assert [len(task.contracts) for task in graph.tasks] == [2, 2, 0] and len(graph.batches) == 2
+    assert [task.id for task in graph.tasks if not task.criteria] == []
