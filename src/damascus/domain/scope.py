@@ -124,6 +124,11 @@ class Scope:
     def overlaps(self, other: "Scope") -> bool:
         return any(a.overlaps(b) for a in self._raw_spans for b in other._raw_spans)
 
+    def shared_with(self, other: "Scope") -> list[str]:
+        """Which of its own patterns the other wants as well."""
+        mine = zip(self.patterns, self._raw_spans, strict=True)
+        return [pattern for pattern, span in mine if any(span.overlaps(theirs) for theirs in other._raw_spans)]
+
 
 def _matches(pattern: str, path: str) -> bool:
     """A real file may be called `[id].tsx`: what is written in so many words is meant, and a bracket may be one."""

@@ -13,6 +13,7 @@ from damascus.domain.verdict import Phase
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.journal import write_events
 from damascus.store.projects import ProjectRow
+from damascus.tasks.ordering import WORK, lateness, ranks
 
 SLACK = (timedelta(0), timedelta(hours=1), timedelta(hours=4), timedelta(hours=24))
 """How long a story of each priority may be overtaken by a more urgent one."""
@@ -75,6 +76,7 @@ def add(
             ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row))
             phase = "spec" if story.rough and story.spec.missing() else "build"
             queued.append(Queued(story.spec.story, row is not None, phase))
+        _rank(c, stories, ids)
         return queued
 
     return db.run(work)
@@ -206,6 +208,16 @@ def _write(
     write_events(c, project.id, row["id"], ((kind, body),))
     _refuse_cycle(c, row["id"], story)
     return int(row["id"])
+
+
+def _rank(c: Connection, stories: Sequence[NewStory], ids: dict[str, int]) -> None:
+    """In one priority the longest chain begins first (tasks/ordering.py); who has begun keeps its place."""
+    needs = {story.spec.story.lower(): [dep.lower() for dep in story.spec.depends_on] for story in stories}
+    late = lateness(ranks(needs, {story.spec.story.lower(): WORK[story.spec.complexity] for story in stories}))
+    if not any(late.values()):
+        return
+    slacks = {ids[name]: SLACK[s.spec.priority] + late[name] for s in stories if (name := s.spec.story.lower()) in ids}
+    c.execute(sql("rank_items"), {"ids": list(slacks), "slacks": list(slacks.values())})
 
 
 def _columns(project: ProjectRow, story: NewStory, deps: list[int]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from damascus.domain.described import Described
 from damascus.domain.errors import DamascusError
+from damascus.domain.scope import Scope
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Substate, Verdict, task_status
 from damascus.domain.waits import ENDED_BY_A_PERSON, ENDED_BY_A_STORY, ENDED_BY_CI, ItemState, WaitKind
 from damascus.store.db import Database, Row
@@ -87,6 +88,7 @@ class StoryRow:
     lease_expired: bool | None
     blocker: str | None
     blocker_phase: Phase | None
+    blocker_scope: list[str] | None
     issue: int | None
     issue_owner: str | None
     edits: str | None
@@ -107,6 +109,12 @@ class StoryRow:
     @property
     def active(self) -> bool:
         return self.phase in ACTIVE
+
+    @property
+    def wanted(self) -> list[str]:
+        """What of its scope the story before it has; all of it where nobody is known to be there."""
+        both = Scope(tuple(self.file_scope)).shared_with(Scope(tuple(self.blocker_scope or ())))
+        return both or self.file_scope
 
     @property
     def tries(self) -> int:

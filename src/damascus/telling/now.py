@@ -126,7 +126,7 @@ def _waits(row: StoryRow) -> str:  # noqa: C901  one case a word
     who = row.blocker or "another story"
     match row.wait_kind:
         case WaitKind.SCOPE | WaitKind.BEHIND:
-            return f"waits for the files of {who} ({listed(row.file_scope, 1)})"
+            return f"waits for the files of {who} ({listed(row.wanted, 1)})"
         case WaitKind.DEPENDENCY:
             return f"waits for {who}" + (f", which is {row.blocker_phase}" if _dead_end(row) else " to land")
         case WaitKind.LANDING:

@@ -77,7 +77,7 @@ def _what_for(facts: Facts) -> Callable[[Facts], list[str]]:  # noqa: C901  one 
 def _for_files(facts: Facts) -> list[str]:
     row, blocker = facts.row, facts.blocker
     begun = "has not been claimed" if row.claims == 0 else "can't go on"
-    wants = listed(row.file_scope)
+    wants = listed(row.wanted)
     if blocker is None:
         return [
             f"{row.story_id} {begun}: it wants {wants}, and stories ahead of it want the same files.",

@@ -21,6 +21,12 @@ UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 
  WHERE id = %(id)s::bigint AND phase IN ('blocked', 'cancelled')
 RETURNING id;
 
+-- name: rank_items
+-- When each is due, of those that nobody has claimed.
+UPDATE work_items w SET deadline_at = w.ready_at + n.slack
+  FROM unnest(%(ids)s::bigint[], %(slacks)s::interval[]) n (id, slack)
+ WHERE w.id = n.id AND w.claims = 0 AND w.phase IN ('spec', 'build') AND w.deadline_at <> w.ready_at + n.slack;
+
 -- name: stories_by_name
 SELECT i.id, i.story_id, i.phase, i.state, i.depends_on, i.spec_hash, encode(sha256(i.acceptance), 'hex') AS acceptance_hash,
        (SELECT e.body ->> 'spec' FROM events_outbox e

@@ -3,7 +3,7 @@ SELECT i.*,
        w.milestone, w.step, w.substate, w.line, w.progress, w.since AS milestone_since,
        coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
        l.expires_at < clock_timestamp() AS lease_expired,
-       b.story_id AS blocker, b.phase AS blocker_phase, h.id AS issue, h.owner AS issue_owner,
+       b.story_id AS blocker, b.phase AS blocker_phase, b.file_scope AS blocker_scope, h.id AS issue, h.owner AS issue_owner,
        CASE WHEN h.answer IS NOT NULL THEN i.spec_path END AS edits, now() AS read_at
   FROM work_items i
   LEFT JOIN worker_records w ON w.item_id = i.id
