@@ -209,6 +209,7 @@ class EventKind(Described):
         "tests",
         "files",
         "commit",
+        "whose",
     )
     DECISION_RECORDED = "decision.recorded", "an agent's decision has a number", "number", "title", "pattern"
     PATTERNS_MATCHED = (

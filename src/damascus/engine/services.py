@@ -43,6 +43,10 @@ class ServiceName(Described):
     LANDED = "landed", "checks that main still has what landed"
     PRUNER = "pruner", "removes old run folders, homes and unused set-ups, and packs the mirror"
     CASCADE = "cascade", "watches CI of every main in a chain, and pauses what needs a red one"
+    REGRESSIONS = (
+        "regressions",
+        "after a commit that no story landed, runs the tests of the tasks whose files it changed",
+    )
     AGENT = "agent", "checks whether a gateway or agent that failed works again"
     HEARTBEAT = "heartbeat", "renews the leases of this worker"
     STEPS = "steps", "publishes the step that each of its stories is in"

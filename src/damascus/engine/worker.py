@@ -127,6 +127,7 @@ class Worker:
                 and self.pace.until_idle
                 and not self._movable()
                 and not self._reviewed()
+                and not self._regressed()
             ):
                 return
             if not claimed or self.busy() >= self.pace.slots:
@@ -137,6 +138,12 @@ class Worker:
         """Before it ends: has a person said something on a pull request that lets a story go on?"""
         with suppress(DamascusError, TransientError):
             return any([look_at_reviews(tools) for tools in (self.tools, *self.others.values())])
+        return False
+
+    def _regressed(self) -> bool:
+        """Before it ends: main may have got commits from elsewhere, and what they broke must not be told by nobody."""
+        with suppress(DamascusError, TransientError):
+            return bool(self.housekeeping.regressions.look(at_once=True))
         return False
 
     def _register(self) -> None:

@@ -66,7 +66,8 @@ class Impact(Gate):
         found = self._owners.every() if candidate.every_owner else self._owners.of(changed)
         if found is None:
             return self._nothing(candidate, UNKNOWN, [f"impact: {UNKNOWN}"])
-        others = [owner for owner in found if owner.story.lower() != candidate.spec.story.lower()]
+        others = [one for one in found if one.story.lower() != candidate.spec.story.lower()]
+        others = [one for one in others if not candidate.of_main or _is_task(one)]
         if not others:
             return self._nothing(candidate, NOBODY, [])
         return self._judged(candidate, others)
@@ -181,6 +182,10 @@ def by_command(owners: Iterable[Owner]) -> dict[str, list[Owner]]:
         for command in commands(owner):
             found.setdefault(command, []).append(owner)
     return found
+
+
+def _is_task(owner: Owner) -> bool:
+    return owner.spec is not None and bool(owner.spec.graph or owner.spec.contracts)
 
 
 def _only_files(owner: Owner) -> bool:

@@ -234,10 +234,12 @@ def read_by(command: str, files: Iterable[str]) -> list[str]:
     except ValueError:
         words = set(command.split())
     names = MAKEFILES if words & MAKERS else frozenset()
-    return sorted(path for path in files if path in words or path in names or _is_list(PurePosixPath(path)))
+    return sorted(path for path in files if path in words or path in names or lists_packages(path))
 
 
-def _is_list(path: PurePosixPath) -> bool:
+def lists_packages(name: str) -> bool:
+    """A lock file or a manifest of any stack: what says on which packages the code depends."""
+    path = PurePosixPath(name)
     return any(
         path.name in each.lock_files or any(path.match(pattern) for pattern in each.lock_patterns)
         for each in footprints()

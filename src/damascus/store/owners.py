@@ -3,7 +3,8 @@
 Written by the settle that makes a story done (functions/settle_item.sql), so that nobody can forget it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 
 from damascus.domain.ids import StoryId
 from damascus.domain.ports import Owner, Owners
@@ -48,6 +49,39 @@ class KeptOwners(Owners):
 
     def every(self) -> list[Owner]:
         return _owners(self.db.all("owners_all", repo=self.repo))
+
+
+# ── up to which main it was looked at ─────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def looking(db: Database, repo: int) -> Iterator[bool]:
+    """Whether nobody else looks at this main at the moment; then nobody else begins."""
+    row = db.one("impact_alone", repo=repo)
+    got = bool(row and row["got"])
+    try:
+        yield got
+    finally:
+        if got:
+            db.do("impact_not_alone", repo=repo)
+
+
+def looked_up_to(db: Database, repo: int) -> str | None:
+    row = db.one("impact_known", repo=repo)
+    return row["sha"] if row else None
+
+
+def note_looked(db: Database, repo: int, sha: str) -> None:
+    db.do("impact_note", repo=repo, sha=sha)
+
+
+def landed_by_stories(db: Database, repo: int, commits: Collection[str]) -> dict[str, Spec | None]:
+    """Which of these commits stories brought to main, each with the spec that it was built by."""
+    rows = db.all("landed_commits", repo=repo, commits=list(commits)) if commits else []
+    return {row["commit"]: _spec(row) for row in rows}
+
+
+# ── rows ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _owners(rows: list[Row]) -> list[Owner]:

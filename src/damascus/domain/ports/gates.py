@@ -280,6 +280,8 @@ class Candidate:
     full: bool = False
     """Critics look at it too: a requirement without a test is theirs and a person's matter, and a test that is expected
     to fail may be so where it is tagged EXT or FUTURE."""
+    of_main: bool = False
+    """It is main itself, with commits that no story landed: tasks answer for it, since a person may change the rest."""
     every_owner: bool = False
     """Dependencies changed: every story that landed is concerned, whatever files it owns."""
     given_up: Callable[[], bool] = lambda: False

@@ -1,5 +1,6 @@
 """What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
-cascade, which runs tests, and the look at a gateway, which may be silent, have their own."""
+cascade and the look for regressions, which run tests, and the look at a gateway, which may be silent, have their
+own."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -10,6 +11,7 @@ from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
 from damascus.engine.maintenance.reaper import reap_workspaces
+from damascus.engine.maintenance.regressions import Regressions
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.engine.maintenance.reviews import EVERY as LOOK_AT_REVIEWS
 from damascus.engine.maintenance.reviews import look_at_reviews
@@ -40,10 +42,12 @@ class Housekeeping:
             *_of_each(ServiceName.PRUNER, 900.0, prune, everyone),
         ]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
+        self.regressions = Regressions(everyone)
         reports = Reports(first.db, first.home, worker_id, first.log)
         threads = {
             "housekeeping": self.services,
             ServiceName.CASCADE: [Service(ServiceName.CASCADE, cascade.every, cascade.look)],
+            ServiceName.REGRESSIONS: [Service(ServiceName.REGRESSIONS, self.regressions.every, self.regressions.look)],
             ServiceName.AGENT: [Service(ServiceName.AGENT, 5.0, lambda: agent_fault.look_after_all(everyone))],
         }
         self.threads = [Supervisor(name, services, reports) for name, services in threads.items()]
