@@ -108,7 +108,7 @@ class Scope:
 
     @cached_property
     def _raw_spans(self) -> tuple[Span, ...]:
-        return tuple(_span(pattern) for pattern in self.patterns)
+        return tuple(span_of(pattern) for pattern in self.patterns)
 
     def spans(self, owner: str) -> list[Span]:
         """The ranges to reserve, merged so that a story never conflicts with itself.
@@ -142,7 +142,8 @@ def _matches(pattern: str, path: str) -> bool:
     return "[" in whole and glob_regex(whole.replace("[", "[[]")).fullmatch(path) is not None
 
 
-def _span(pattern: str) -> Span:
+def span_of(pattern: str) -> Span:
+    """Of a pattern that was checked."""
     glob = GLOB_CHARS.search(pattern)
     if glob is None and not pattern.endswith("/"):
         return Span(pattern)
@@ -154,11 +155,12 @@ def parse_scope(patterns: list[str], protected: tuple[str, ...] = ()) -> Scope:
     """Check every pattern; `protected` are further paths (the spec) that no story may write."""
     if not patterns:
         raise UsageError("the scope is empty. List the files or folders the story may write (docs/spec.md).")
-    checked = tuple(dict.fromkeys(_checked(pattern, protected) for pattern in patterns))
+    checked = tuple(dict.fromkeys(checked_pattern(pattern, protected) for pattern in patterns))
     return Scope(checked)
 
 
-def _checked(pattern: str, protected: tuple[str, ...]) -> str:
+def checked_pattern(pattern: str, protected: tuple[str, ...] = ()) -> str:
+    """One pattern as a scope has it; refused with one sentence."""
     told = pattern.strip()
     text = (re.sub(r"/{2,}", "/", told) if "//" in told else told).removeprefix("./")
     parts = [part for part in text.split("/") if part]

@@ -43,7 +43,7 @@ class ContractKind(Described):
     VISUAL = "visual", "how a page looks"
 
 
-KINDS = frozenset(ContractKind)
+KINDS = {str(kind): kind for kind in ContractKind}
 
 
 class HaltReason(Described):
@@ -120,7 +120,10 @@ def contract_table(contracts: Sequence[TestContract]) -> str:
 
 def cells(row: str) -> list[str]:
     """The cells of one line of a Markdown table."""
-    return [cell.strip().replace("\\|", "|") for cell in CELLS.split(row.strip().strip("|"))]
+    inside = row.strip().strip("|")
+    if "\\" not in inside:
+        return [cell.strip() for cell in inside.split("|")]
+    return [cell.strip().replace("\\|", "|") for cell in CELLS.split(inside)]
 
 
 def is_head(row: Sequence[str]) -> bool:
@@ -139,4 +142,4 @@ def contract_of(row: Sequence[str], name: str) -> TestContract:
     if not behaviour or not file:
         lacks = "behaviour" if not behaviour else "test file"
         raise UsageError(f"{name}: {ident} names no {lacks}. Fill that cell (docs/task-graph.md).")
-    return TestContract(ident, behaviour, ContractKind(kind), file, command.strip("`"))
+    return TestContract(ident, behaviour, KINDS[kind], file, command.strip("`"))

@@ -59,12 +59,27 @@ class _BlockReader:
         """The level of the map's heading while inside of it, else 0."""
 
     def take(self, number: int, line: str, place: Seen) -> None:
-        if place is Seen.TEXT and "#" in line[:4] and (head := heading(line)):
-            self._heading(number, *head)
-        elif self._map:
+        if place is Seen.TEXT and self._begins(number, line):
+            return
+        if self._map:
             self.found.map.append((number, line))
-        elif self._task is not None:
-            self._of_task(self._task, number, line, place)
+        elif self._field is not None:
+            self._field.below.append((number, line, place))
+
+    def _begins(self, number: int, line: str) -> bool:
+        """A heading, a field, or a rule, which ends one. Cheap looks first: most lines are none."""
+        if "#" in line[:4] and (head := heading(line)):
+            self._heading(number, *head)
+            return True
+        if self._task is None:
+            return False
+        if ":" in line and (begun := field_on(line, number)) and not goes_on(self._field, begun):
+            self._begin(self._task, begun)
+            return True
+        if line[:3] in RULES and _is_rule(line):
+            self._field = None
+            return True
+        return False
 
     def _heading(self, number: int, level: int, words: str) -> None:
         if _is_task(level, words):
@@ -78,15 +93,6 @@ class _BlockReader:
             self._begin(self._task, _field_of_heading(number, words))
         else:
             self._task, self._field, self._map = None, None, 0
-
-    def _of_task(self, task: Block, number: int, line: str, place: Seen) -> None:
-        begun = field_on(line, number) if ":" in line and place is Seen.TEXT else None
-        if begun is not None and not goes_on(self._field, begun):
-            self._begin(task, begun)
-        elif line[:3] in RULES and place is Seen.TEXT and _is_rule(line):
-            self._field = None
-        elif self._field is not None:
-            self._field.below.append((number, line, place))
 
     def _begin(self, task: Block, begun: FieldAt) -> None:
         task.fields.append(begun)

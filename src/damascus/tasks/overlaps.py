@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from damascus.domain.scope import Scope
+from damascus.domain.scope import span_of
 from damascus.tasks.task import Task
 
 Edge = tuple[str, int]
@@ -41,8 +41,8 @@ def shared_files(tasks: Sequence[Task], apart: Sequence[int]) -> Iterator[Shared
 def _spans(tasks: Sequence[Task]) -> Iterator[tuple[str, int, Edge, str]]:
     for number, task in enumerate(tasks):
         for path in task.output_files:
-            for span in Scope((path,)).spans(""):
-                yield span.lower, number, (span.lower, 1) if span.upper is None else (span.upper, 0), path
+            span = span_of(path)
+            yield span.lower, number, (span.lower, 1) if span.upper is None else (span.upper, 0), path
 
 
 def _shared(tasks: Sequence[Task], one: int, two: int, path: str) -> Shared:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from damascus.domain.errors import UsageError
 from damascus.domain.ids import STORY_MAX, StoryId
-from damascus.domain.scope import parse_scope
-from damascus.domain.tasks import HEAD, RULE, TaskType, TestContract, cells, contract_of, is_head
+from damascus.domain.scope import checked_pattern
+from damascus.domain.tasks import HEAD, TaskType, TestContract, cells, contract_of, is_head
 from damascus.domain.verdict import TaskStatus
 from damascus.domain.visible import visible
 from damascus.tasks.blocks import Block
@@ -29,6 +29,8 @@ from damascus.tasks.values import (
 )
 
 MOST_ITEMS = 500
+RULE = "|:- \t\r"
+"""What the line below the head of a table is made of."""
 LONGEST_PATH = 400
 ONCE = tuple(name for name in TaskField if name is not TaskField.DEPENDS_ON)
 TYPES = {str(each): each for each in TaskType}
@@ -147,7 +149,7 @@ class TaskReader:
         for number, text in self._listed(TaskField.OUTPUT_FILES):
             path = path_of(text)
             try:
-                (checked,) = parse_scope([path[: LONGEST_PATH + 1]]).patterns
+                checked = checked_pattern(path[: LONGEST_PATH + 1])
             except UsageError as err:
                 self._say(number, str(err).replace("scope", "names the output file", 1).rstrip("."))
                 continue
@@ -178,10 +180,11 @@ class TaskReader:
         found: dict[str, TestContract] = {}
         for number, row in self._few(TaskField.CONTRACT, self._rows()):
             one = self._contract(number, row)
-            if one is not None and one.requirement in found:
+            if one is None:
+                continue
+            if found.setdefault(one.requirement, one) is not one:
                 self._say(number, f"has {one.id} twice in its test contract. Give each row its own id")
-            elif one is not None:
-                found[one.requirement] = one
+            else:
                 self.places.setdefault((TaskField.CONTRACT, one.id), number)
         return tuple(found.values())
 
@@ -208,7 +211,7 @@ class TaskReader:
             (number, line.strip())
             for each in fields
             for number, line, place in each.below
-            if place is Seen.TEXT and line.lstrip().startswith("|") and not RULE.match(line[:LONGEST])
+            if place is Seen.TEXT and line.lstrip().startswith("|") and line.strip(RULE)
         )
 
     # ── small things ──────────────────────────────────────────────────────────────────────────────────

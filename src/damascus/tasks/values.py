@@ -91,8 +91,8 @@ def listed(field: FieldAt) -> Iterator[Item]:
 
 def _parts(text: str) -> Iterator[str]:
     """Between commas; one inside of `{a,b}` is none."""
-    if "," not in text:
-        yield text.strip()
+    if "{" not in text:
+        yield from (part.strip() for part in text.split(","))
         return
     depth, begin = 0, 0
     for at, each in enumerate(text):
