@@ -7,6 +7,7 @@ import typer
 
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import aside, next_step, say
+from damascus.cli.tasks_run import run
 from damascus.people.task_check import CheckedGraph
 from damascus.people.task_check import check as checked
 from damascus.telling.phrases import listed, one_line, plural
@@ -36,6 +37,9 @@ def check(
     else:
         _say_checked(found)
     return 2 if found.faults else 0
+
+
+app.command("run", short_help="A command for several tasks at once.")(run)
 
 
 def _as_record(found: CheckedGraph) -> dict[str, object]:

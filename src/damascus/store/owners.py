@@ -5,12 +5,15 @@ Written by the settle that makes a story done (functions/settle_item.sql), so th
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from damascus.domain.ids import StoryId
 from damascus.domain.ports import Owner, Owners
+from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec, read_spec
 from damascus.domain.storable import clean
 from damascus.store.db import Database, Row
+from damascus.store.projects import ProjectRow
 
 
 def owners_of(db: Database, repo: int, paths: Collection[str]) -> dict[str, list[Owner]]:
@@ -34,6 +37,24 @@ def files_of(db: Database, repo: int, stories: Iterable[str]) -> dict[str, list[
     for row in db.all("owned_by", repo=repo, names=[name.lower() for name in stories]):
         found.setdefault(row["story_id"], []).append(row["path"])
     return found
+
+
+@dataclass(frozen=True)
+class DeclaredScope:
+    """What a story may write, by its own word."""
+
+    story: str
+    repo: int
+    scope: Scope
+
+
+def declared(db: Database, project: ProjectRow, stories: Iterable[str]) -> dict[str, DeclaredScope]:
+    """By name in small letters; who is not there is left out."""
+    rows = db.all("scopes_of", project=project.id, names=[name.lower() for name in stories])
+    return {
+        row["story_id"].lower(): DeclaredScope(row["story_id"], row["repo_id"], Scope(tuple(row["file_scope"])))
+        for row in rows
+    }
 
 
 class KeptOwners(Owners):

@@ -40,3 +40,7 @@ SELECT w.merged_commit AS commit, w.spec, w.spec_path FROM work_items w
 UNION ALL
 SELECT j.input ->> 'new', w.spec, w.spec_path FROM work_items w JOIN journal j ON j.item_id = w.id AND j.step = 'land'
  WHERE w.repo_id = %(repo)s::bigint AND w.phase = 'merge' AND j.input ->> 'new' = ANY (%(commits)s::text[]);
+
+-- name: scopes_of
+SELECT id, story_id, repo_id, file_scope FROM work_items
+ WHERE project_id = %(project)s::bigint AND lower(story_id) = ANY (%(names)s::text[]);
