@@ -70,6 +70,8 @@ ANSWERS = {
         "a critic's report with `findings` and `domains`",
     ),
     "report": ("spec, answers, diff and evidence alone", "`report.md`"),
+    "write_plan": ("the idea, the format, faults of `tasks check`, the plan-critic's concerns", FILES),
+    "critique_plan": ("the idea and the graph", REVIEW),
 }
 """What an agent is handed beside the story, and how it answers, by its step. A new step needs its row."""
 

@@ -28,6 +28,7 @@ VERBS: Mapping[str, Verb] = {
     "new": Verb("new", "Write a spec to edit, from one sentence.", "new"),
     "add": Verb("add", "Queue stories from spec files, all or none.", "add"),
     "tasks": Verb("tasks", "An application from its task graph."),
+    "plan": Verb("plan", "Make a task graph of an idea; you approve it.", "plan"),
     "run": Verb("run", "Work through this project's queue.", "run"),
     "worker": Verb("worker", "Run another worker, on any host.", "worker"),
     "status": Verb("status", "What is moving, and what needs you.", "status"),

@@ -109,6 +109,7 @@ class FailureKind(Described):
         FailureClass.RECOVERABLE,
         REWORK,
     )
+    PLAN_FAULTY = Verdict.PLAN_FAULTY, "`tasks check` on the graph of a plan", FailureClass.RECOVERABLE, REWORK
     COMMAND_FAILED = Verdict.COMMAND_FAILED, "a gate command (lint, types, build …)", FailureClass.RECOVERABLE, REWORK
     CONTRACT_BROKEN = (
         Verdict.CONTRACT_BROKEN,

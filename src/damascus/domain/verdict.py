@@ -71,6 +71,7 @@ class Verdict(Described):
         "a test that another story promised is red on the candidate and green without it",
         "next attempt, with the other story, its contract and its test named",
     )
+    PLAN_FAULTY = "plan_faulty", "the task graph of a plan has faults", "next attempt, each with its line"
     COMMAND_FAILED = "command_failed", "a gate command (lint, types, build …) failed", "next attempt"
     CONTRACT_BROKEN = (
         "contract_broken",
@@ -170,6 +171,7 @@ class Kind(Described):
     FEATURE = "feature", "its tests fail without its code and pass with it"
     REFACTOR = "refactor", "the tests that were there pass before and after"
     DOCS = "docs", "no code is changed"
+    PLAN = "plan", "an idea becomes a task graph without faults, which a person approves (`damascus plan`)"
 
 
 def task_status(phase: Phase, started: bool) -> TaskStatus:

@@ -56,8 +56,8 @@ STEPS: tuple[Step[Any], ...] = (*spec.STEPS, *build.STEPS, *review.STEPS, *merge
 FULL: tuple[Step[Any], ...] = full.STEPS
 """What stands in the place of `implement` in profile `full`, in order."""
 SOMETIMES: tuple[Step[Any], ...] = other_steps((*STEPS, *FULL))
-"""Only where CI is red, or runs elsewhere than here, where somebody reads the pull request or has to approve it, where
-it is sent back, or a budget ends a loop."""
+"""Only of a plan, or where CI is red, or runs elsewhere than here, where somebody reads the pull request or has to
+approve it, where it is sent back, or a budget ends a loop."""
 
 
 def carry(item: Item, tools: Tools, slot: Slot | None = None, follow: Callable[[Run], None] = nothing) -> None:

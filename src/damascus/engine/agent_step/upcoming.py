@@ -5,7 +5,7 @@ from damascus.domain.item import Item
 from damascus.domain.ports import Brief
 from damascus.domain.roles import Role
 from damascus.domain.spec import Spec, parse_spec
-from damascus.domain.verdict import Phase
+from damascus.domain.verdict import Kind, Phase
 from damascus.engine.agent_step import briefs, patterns
 from damascus.engine.agent_step.workspace import StartingPoint
 from damascus.engine.judging import in_full
@@ -35,6 +35,8 @@ def _next_role(run: Run) -> str:
     """Of the phase's agents the first that is not done; when all are, the next attempt begins with the first."""
     item = run.item
     phase = item.resume_phase or item.phase if item.phase == Phase.BLOCKED else item.phase
+    if phase == Phase.BUILD and parse_spec(item.spec, item.spec_path, rough=True).kind is Kind.PLAN:
+        return Role.PLANNER
     taken = FULL if phase == Phase.BUILD and _in_full(run) else STEPS
     agents = [step for step in taken if step.kind is StepKind.AGENT and step.phase == phase]
     if not agents:

@@ -2,7 +2,8 @@
 
 prepare → implement → red → a place in the queue → rebase → verify → receipt → push → propose → ci → review
 
-With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py).
+With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py), for a plan three
+(engine/flow/planning.py).
 
 Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
 of exactly those that land before it. Where CI runs elsewhere it is tested on top of main, and queues only to land.
@@ -13,8 +14,9 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Rejected
 from damascus.domain.spec import Spec, parse_spec
-from damascus.domain.verdict import Phase, Verdict
+from damascus.domain.verdict import Kind, Phase, Verdict
 from damascus.engine.flow.full import full
+from damascus.engine.flow.planning import plan
 from damascus.engine.judging import in_full, objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -41,6 +43,8 @@ def build(run: Run) -> Outcome:
         return _no_agent(run)
 
     start = prepare(run)
+    if spec.kind is Kind.PLAN:
+        return _proposed(run, spec, plan(run, spec, start))
     if not in_full(spec, run.tools.read_config(start.base)):
         return _proposed(run, spec, implement(run, spec, start))
     outcome = _proposed(run, spec, full(run, spec, start))

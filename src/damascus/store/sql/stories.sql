@@ -95,3 +95,6 @@ SELECT count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint AND 
 
 -- name: count_by_phase
 SELECT phase, count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint GROUP BY phase;
+
+-- name: story_phases
+SELECT story_id, phase FROM work_items WHERE project_id = %(project)s::bigint ORDER BY id;
