@@ -22,7 +22,7 @@ def test_an_idea_is_queued_as_a_plan(cli: Cli, yard: Yard, tmp_path: Path) -> No
     )
     spec = parse_spec(bytes(yard.item("PLAN-1")["spec"]))
     assert (spec.kind, spec.requirements, spec.test_command) == (Kind.PLAN, (), "true")
-    assert spec.scope is not None and spec.scope.patterns == ("TASK-GRAPH.md", "specs/PLAN-1/")
+    assert spec.scope is not None and spec.scope.patterns == ("TASK-GRAPH.md", "plans/PLAN-1/")
     assert "> - REQ-001: x" in spec.body
     assert cli("plan", str(idea), "--json").json == {
         "story": "PLAN-2", "title": "A shop: 'things' & \"more\"", "graph": "TASK-GRAPH.md",

@@ -104,7 +104,7 @@ def test_a_hostile_graph_is_never_proposed(tmp_path: Path, database_url: str, te
 def test_a_planner_writes_no_code(tmp_path: Path, database_url: str) -> None:
     yard = planned(tmp_path, database_url)
     yard.query("UPDATE work_items SET budget_cycles = 1 RETURNING id")
-    code = author("planner", {GRAPH: SAMPLE, "specs/PLAN-1/evil.py": "x = 1\n"})
+    code = author("planner", {GRAPH: SAMPLE, "plans/PLAN-1/evil.py": "x = 1\n"})
     yard.work(agent(yard, code, verified("plan-critic")))
     assert yard.item("PLAN-1")["last_verdict"] == "scope_violation" and yard.item("PLAN-1")["pr_url"] is None
 

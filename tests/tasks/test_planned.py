@@ -2,7 +2,7 @@
 
 import pytest
 
-from damascus.tasks.planned import SAMPLE, Cost, blast_radius, estimate, graph_faults, told
+from damascus.tasks.planned import SAMPLE, StoryCost, blast_radius, estimate, graph_faults, told
 
 NEXT = SAMPLE.replace("## Parallelism", SAMPLE.partition("## Parallelism")[0].replace("001", "002") + "## Parallelism")
 
@@ -40,6 +40,6 @@ def test_the_blast_radius_names_tasks_files_and_what_the_queue_has() -> None:
 
 
 def test_the_estimate_is_the_median_of_what_landed_and_is_called_one() -> None:
-    costs = [Cost(1_000, 10_000), Cost(3_000, 30_000), Cost(900_000, 20_000)]
+    costs = [StoryCost(1_000, 10_000), StoryCost(3_000, 30_000), StoryCost(900_000, 20_000)]
     assert estimate(4, costs, "") == "about 12 k tokens, $0.08, by the median of 3 landed stories; only an estimate."
-    assert "$" not in estimate(4, [*costs, Cost(1, None)], "")
+    assert "$" not in estimate(4, [*costs, StoryCost(1, None)], "")

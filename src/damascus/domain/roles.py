@@ -94,7 +94,7 @@ class Role(Described):
         Tier.FAST,
     )
     REPORTER = "reporter", "tells in prose what was built", Writable.ARTIFACTS, Tier.FAST
-    PLANNER = "planner", "makes a task graph of an idea", Writable.SCOPE, Tier.STRONG
+    PLANNER = "planner", "makes a task graph of an idea", Writable.DOCS, Tier.STRONG
     PLAN_CRITIC = "plan-critic", "judges whether the tasks come to the idea", Writable.NOTHING, Tier.STRONG
 
 

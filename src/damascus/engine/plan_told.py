@@ -4,7 +4,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.money import in_tokens
 from damascus.domain.storable import clean
 from damascus.engine.run import Run
-from damascus.tasks.planned import Cost, blast_radius, told
+from damascus.tasks.planned import StoryCost, blast_radius, told
 
 RECENT = 50
 
@@ -17,6 +17,6 @@ def plan_told(run: Run, base: Sha, commit: Sha) -> str:
     queue = {row["story_id"]: row["phase"] for row in run.tools.db.all("story_phases", project=run.item.project_id)}
     radius = blast_radius(before, after or b"", files.keys(), queue, config.tasks.graph)
     landed = run.tools.db.all("spend_merged", project=run.item.project_id, limit=RECENT)
-    costs = [Cost(row["tokens"], row["microdollars"]) for row in landed]
+    costs = [StoryCost(row["tokens"], row["microdollars"]) for row in landed]
     most = f"{in_tokens(config.budget.story_tokens)} at most" if config.budget.story_tokens else "any number of tokens"
     return clean(told(radius, costs, most), 4000)

@@ -25,7 +25,7 @@ title: {title}
 kind: plan
 scope:
   - {graph}
-  - specs/{story}/
+  - plans/{story}/
 ---
 
 # The idea

@@ -43,7 +43,7 @@ def graph_faults(raw: bytes | None, name: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Cost:
+class StoryCost:
     """What one landed story used: tokens, and millionths of a dollar where every model has a price."""
 
     tokens: int
@@ -99,7 +99,7 @@ def _there(named: Sequence[str], files: Collection[str]) -> list[str]:
     return sorted(exact | ({path for path in files if scope.allows(path)} if wide else set()))
 
 
-def told(radius: BlastRadius, costs: Sequence[Cost], most: str) -> str:
+def told(radius: BlastRadius, costs: Sequence[StoryCost], most: str) -> str:
     """In sentences. `most` is what a story may use at most, where none has landed yet."""
     parts = [("new", radius.new), ("changed", radius.changed), ("no longer in it", radius.gone)]
     tasks = "; ".join(f"{len(ids)} {word} ({_few(ids)})" for word, ids in parts if ids) or "none differs"
@@ -111,7 +111,7 @@ def told(radius: BlastRadius, costs: Sequence[Cost], most: str) -> str:
     return " ".join(lines)
 
 
-def estimate(tasks: int, costs: Sequence[Cost], most: str) -> str:
+def estimate(tasks: int, costs: Sequence[StoryCost], most: str) -> str:
     if not costs:
         return f"no story has landed here, so nothing is known of what {tasks} tasks cost; each may use {most}."
     middle = int(median(each.tokens for each in costs))
