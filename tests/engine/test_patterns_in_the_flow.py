@@ -72,7 +72,7 @@ def test_rule_5_the_library_is_checked_before_auth_database_and_payment(
     tmp_path: Path, database_url: str, files: dict[str, str]
 ) -> None:
     """Rule 5 of the builder: no look-up, no agent; a person's word is another matter."""
-    yard = yard_with(tmp_path, database_url, files, task_type="data")
+    yard = yard_with(tmp_path, database_url, files, domain="database")
     agents = agent(yard)
     yard.work(agents)
 

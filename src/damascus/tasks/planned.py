@@ -51,7 +51,7 @@ class StoryCost:
 
 
 @dataclass(frozen=True)
-class BlastRadius:
+class PlanRadius:
     """Tasks by what becomes of them, tasks that are in the queue already, and files that main has."""
 
     new: tuple[str, ...]
@@ -69,7 +69,7 @@ class BlastRadius:
 
 def blast_radius(
     before: bytes | None, after: bytes, files: Collection[str], queue: Mapping[str, str], name: str = "the graph"
-) -> BlastRadius:
+) -> PlanRadius:
     """`queue`: the phase of each story that is known, by id."""
     was, now = (_by_id(read_graph(raw, name)) if raw is not None else {} for raw in (before, after))
     changed = [ident for ident in now if ident in was and now[ident] != was[ident]]
@@ -77,7 +77,7 @@ def blast_radius(
     concerned = [*(ident for ident in now if ident not in was), *changed]
     named = list(dict.fromkeys(path for ident in concerned for path in now[ident].output_files))
     there = _there(named, files)
-    return BlastRadius(
+    return PlanRadius(
         new=tuple(ident for ident in now if ident not in was),
         changed=tuple(changed),
         gone=tuple(gone),
@@ -99,7 +99,7 @@ def _there(named: Sequence[str], files: Collection[str]) -> list[str]:
     return sorted(exact | ({path for path in files if scope.allows(path)} if wide else set()))
 
 
-def told(radius: BlastRadius, costs: Sequence[StoryCost], most: str) -> str:
+def told(radius: PlanRadius, costs: Sequence[StoryCost], most: str) -> str:
     """In sentences. `most` is what a story may use at most, where none has landed yet."""
     parts = [("new", radius.new), ("changed", radius.changed), ("no longer in it", radius.gone)]
     tasks = "; ".join(f"{len(ids)} {word} ({_few(ids)})" for word, ids in parts if ids) or "none differs"
