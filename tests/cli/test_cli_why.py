@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.outcome import NeedsPerson
@@ -378,8 +379,9 @@ def test_cancelled(yard: Yard, cli: Cli) -> None:
 
 def test_stale(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1"))
-    yard.query("UPDATE work_items SET phase = 'stale', state = 'resting' WHERE story_id = 'S-1' RETURNING id")
-    assert "You must decide: it is never run again without a person's word." in why(cli, "S-1")
+    change = Jsonb({"why": "prices have changed", "by": "Ada"})
+    yard.query("UPDATE work_items SET phase = 'stale', state = 'resting', change = %s RETURNING id", change)
+    assert "You must decide, it is never built anew without your word: damascus approve S-1" in why(cli, "S-1")
 
 
 @pytest.mark.req("A15.2")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from damascus.domain.ports import Owner
+from damascus.domain.spec import Requirement
 from damascus.domain.tasks import ContractKind, TestContract
 from damascus.gates.impact import NOBODY, Impact
 from damascus.people.receipt_again import NoOwners
@@ -125,16 +126,22 @@ def test_the_blame_is_the_owners_whose_test_it_is(tmp_path: Path) -> None:
     assert [finding.owner for finding in result.findings] == ["T-1"]
 
 
-def test_one_green_suite_speaks_for_many_owners(tmp_path: Path) -> None:
-    tests = {f"tests/test_{n}.py": TEST for n in range(5)}
+@pytest.mark.parametrize("contracts", [True, False])
+def test_one_green_suite_speaks_for_many_owners(tmp_path: Path, contracts: bool) -> None:
+    """By a green test of each promise: those of the contract, or of the requirements in what the command names."""
+    tests = {f"tests/test_{n}.py": TEST for n in range(4)}
     judging = Judging.of(tmp_path, {"cart.py": CART, **tests})
+    told = {True: lambda path: (TestContract("TC-1", "adds up", ContractKind.UNIT, path),), False: lambda _: ()}[
+        contracts
+    ]
     owners = [
         cart(
             f"T-{n}",
             files=["cart.py", path],
             item=n,
             test_command=pytest_of(path),
-            contracts=(TestContract("TC-1", "adds up", ContractKind.UNIT, path),),
+            contracts=told(path),
+            requirements=(Requirement("REQ-001", "adds up"),),
         )
         for n, path in enumerate(tests)
     ]
@@ -143,6 +150,26 @@ def test_one_green_suite_speaks_for_many_owners(tmp_path: Path) -> None:
     assert not fine.findings and len(judging.checkouts) == 1
     broken = gate(judging, *owners).check(judging.candidate({"cart.py": BROKEN}, config=config))
     assert [finding.owner for finding in broken.findings] == [one.story for one in owners]
+
+
+def test_a_suite_that_leaves_a_promise_out_does_not_speak_for_it(tmp_path: Path) -> None:
+    """The suite's own settings deselect the test that the contract is about; its file is green all the same."""
+    slow = TEST.replace("REQ_001_total", "slow_REQ_001_total")
+    both = {f"tests/test_{n}.py": slow + "\n\ndef test_quick():\n    assert total([]) == 0\n" for n in range(2)}
+    judging = Judging.of(tmp_path, {"cart.py": CART, **both})
+    owners = [
+        cart(
+            f"T-{n}",
+            files=["cart.py"],
+            item=n,
+            test_command=pytest_of(path),
+            contracts=(TestContract("TC-1", "adds up", ContractKind.UNIT, path),),
+        )
+        for n, path in enumerate(both)
+    ]
+    config = f"[test]\ncommand = '{pytest_of('tests')} -k quick'\n"
+    result = gate(judging, *owners).check(judging.candidate({"cart.py": BROKEN}, config=config))
+    assert [finding.owner for finding in result.findings] == ["T-0", "T-1"]
 
 
 def test_a_change_of_dependencies_concerns_every_owner(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ owner, its contract and its test by name. Red without it too: charged to nobody,
 not passed, and is listed. A test that the spec's may_change or may_remove names is a person's word.
 
 Each command runs once on a tree, however many owners share it; where several are asked for, one green run of the
-project's suite that reports their test files speaks for all of them.
+project's suite speaks for every owner of whom it shows a green test for each promise.
 """
 
 from collections.abc import Iterable
@@ -29,11 +29,11 @@ from damascus.domain.verdict import Verdict
 from damascus.evidence.diff_paths import is_test
 from damascus.gates.compared_runs import compared
 from damascus.gates.impact_blame import blamed, promised
+from damascus.gates.impact_promises import commands, kept, promises
 from damascus.gates.permitted import permits
 from damascus.gates.runs import evidence, failed_tests, job, summary, tells_single_tests, to_the_end
 from damascus.gates.suite import suite_at
 from damascus.git.mirror import Mirror
-from damascus.stacks import written_name
 from damascus.stacks.suite import RED_TOO
 
 NOBODY = "no other story owns a changed file"
@@ -93,7 +93,7 @@ class Impact(Gate):
 
     def _by_the_suite(self, candidate: Candidate, others: list[Owner], said: ImpactSaid) -> set[int]:
         """Owners whose contracts' tests one run of the whole suite has shown to be green; it is made anyway."""
-        asked = [one for one in others if _only_files(one) and not _touched(candidate, one)]
+        asked = [one for one in others if promises(one) and not _touched(candidate, one)]
         suite = suite_at(candidate)
         if not suite.command or len(by_command(asked)) < SHARED:
             return set()
@@ -101,8 +101,7 @@ class Impact(Gate):
         if not run.green or not tells_single_tests(run):
             return set()
         said.runs.append(evidence("suite, for owners", run))
-        green = {written_name(case.id)[0] for case in run.cases if case.status == "passed"}
-        return {one.item for one in asked if one.spec and {tc.file for tc in one.spec.contracts} <= green}
+        return {one.item for one in asked if kept(promises(one), run)}
 
     def _ask(self, candidate: Candidate, command: str, owners: list[Owner], said: ImpactSaid) -> None:
         now = self._runner.run(job(candidate, candidate.tree, command, "impact"))
@@ -167,15 +166,6 @@ class Impact(Gate):
 # ── what an owner promised ────────────────────────────────────────────────────────────────────────────
 
 
-def commands(owner: Owner) -> list[str]:
-    """Of its contracts; the Test Command where one of them names none, or where there are none."""
-    if owner.spec is None:
-        return []
-    own = [one.command for one in owner.spec.contracts]
-    wanted = own if own and all(own) else [*own, owner.spec.test_command]
-    return list(dict.fromkeys(command for command in wanted if command))
-
-
 def by_command(owners: Iterable[Owner]) -> dict[str, list[Owner]]:
     found: dict[str, list[Owner]] = {}
     for owner in owners:
@@ -186,11 +176,6 @@ def by_command(owners: Iterable[Owner]) -> dict[str, list[Owner]]:
 
 def _is_task(owner: Owner) -> bool:
     return owner.spec is not None and bool(owner.spec.graph or owner.spec.contracts)
-
-
-def _only_files(owner: Owner) -> bool:
-    """Are its contracts all of test files, without commands of their own?"""
-    return owner.spec is not None and bool(owner.spec.contracts) and not any(c.command for c in owner.spec.contracts)
 
 
 def _touched(candidate: Candidate, owner: Owner) -> bool:
