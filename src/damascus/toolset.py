@@ -126,7 +126,7 @@ def make_tools(
         scanner=scanner, quick_scanner=Scanner.quick(),
         level=checkouts.level, ports=checkouts.ports, read_config=checkouts.rules,
         prepare_checkout=checkouts.prepare, home_of=checkouts.setup.home_of, as_laid=checkouts.setup.as_laid,
-        runner=checkouts.runner, upstreams=checkouts.upstreams,
+        runner=checkouts.runner, upstreams=checkouts.upstreams, top=project.here.top if project.here else None,
         stopping=stopping, end_leftovers=end_leftovers, boundary=boundary,
     )  # fmt: skip
 

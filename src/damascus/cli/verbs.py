@@ -29,6 +29,7 @@ VERBS: Mapping[str, Verb] = {
     "add": Verb("add", "Queue stories from spec files, all or none.", "add"),
     "tasks": Verb("tasks", "An application from its task graph."),
     "plan": Verb("plan", "Make a task graph of an idea; you approve it.", "plan"),
+    "import": Verb("import_", "Queue what was planned elsewhere.", "import_"),
     "run": Verb("run", "Work through this project's queue.", "run"),
     "worker": Verb("worker", "Run another worker, on any host.", "worker"),
     "status": Verb("status", "What is moving, and what needs you.", "status"),

@@ -234,6 +234,13 @@ class EventKind(Described):
         "status",
     )
     TASKS_CHECKPOINT = "tasks.checkpoint", "a full checkpoint was written", "number", "done"
+    SOURCE_TICKED = (
+        "source.ticked",
+        "an imported story is on main, and its boxes in the source are ticked",
+        "file",
+        "boxes",
+        "left",
+    )
     REPO_GREEN = "repo.green", "that main is green again", "repo", "commit", "message"
 
 

@@ -42,6 +42,7 @@ class ServiceName(Described):
     REAPER = "reaper", "removes workspaces that nobody needs, after a snapshot of each"
     LANDED = "landed", "checks that main still has what landed"
     PRUNER = "pruner", "removes old run folders, homes and unused set-ups, and packs the mirror"
+    TICKING = "ticking", "ticks the boxes of imported stories that are on main, in the files that they came from"
     CASCADE = "cascade", "watches CI of every main in a chain, and pauses what needs a red one"
     REGRESSIONS = (
         "regressions",

@@ -122,6 +122,8 @@ class Tools:
     home: Path = Path()
     """The data folder."""
     log: Log = field(default_factory=NoLog)
+    top: Path | None = None
+    """The person's own folder of the repository; None on a host that has none."""
 
     @property
     def target(self) -> str:

@@ -57,9 +57,10 @@ def add(
     budget: int,
     *,
     keep_unchanged: bool = False,
+    unbegun: bool = False,
 ) -> list[Queued]:
     """Queue all stories in one transaction, or none. One that is there with the same spec is left alone; a blocked or
-    cancelled one only if `keep_unchanged`."""
+    cancelled one only if `keep_unchanged`. `unbegun`: the spec of a story that no worker took up yet is replaced."""
     _refuse_first(_twice(stories))
 
     def work(c: Connection) -> list[Queued]:
@@ -67,13 +68,13 @@ def add(
         existing = _existing(c, project, stories)
         kept = {s.spec.story.lower() for s in stories if _is_unchanged(s, existing, keep_unchanged)}
         new = [story for story in stories if story.spec.story.lower() not in kept]
-        _refuse_first(_taken(new, existing))
+        _refuse_first(_taken(new, existing, unbegun=unbegun))
         ids: dict[str, int] = {name: row["id"] for name, row in existing.items()}
         queued = [Queued(row["story_id"], False, row["phase"], True) for name, row in existing.items() if name in kept]
         for story in _in_order(new, existing):
             deps = [ids[dep.lower()] for dep in story.spec.depends_on]
             row = existing.get(story.spec.story.lower())
-            ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row))
+            ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row, unbegun))
             phase = "spec" if story.rough and story.spec.missing() else "build"
             queued.append(Queued(story.spec.story, row is not None, phase))
         _rank(c, stories, ids)
@@ -132,7 +133,7 @@ def _is_unchanged(story: NewStory, existing: dict[str, Row], keep: bool) -> bool
     return digest(story.raw) in (row["spec_hash"], row["added_hash"]) and acceptance == row["acceptance_hash"]
 
 
-def _taken(stories: Sequence[NewStory], existing: dict[str, Row]) -> Iterator[str]:
+def _taken(stories: Sequence[NewStory], existing: dict[str, Row], *, unbegun: bool = False) -> Iterator[str]:
     for story in stories:
         row = existing.get(story.spec.story.lower())
         if row is not None and row["phase"] == Phase.STALE:
@@ -141,7 +142,7 @@ def _taken(stories: Sequence[NewStory], existing: dict[str, Row]) -> Iterator[st
                 f"{story.name}: the story {name} is STALE. If this is the spec that is wanted now: damascus change "
                 f"{name} --why … --spec {story.name}, then damascus approve {name}. Nothing was queued."
             )
-        elif row is not None and row["phase"] not in ENDED:
+        elif row is not None and row["phase"] not in ENDED and not (unbegun and row["claims"] == 0):
             name = row["story_id"]
             first = f", or cancel it first: damascus cancel {name}"
             if row["phase"] == Phase.DONE:
@@ -191,14 +192,18 @@ def _in_order(stories: Sequence[NewStory], existing: dict[str, Row]) -> list[New
 
 
 def _write(
-    c: Connection, project: ProjectRow, story: NewStory, deps: list[int], how: tuple[str, int, Row | None]
+    c: Connection,
+    project: ProjectRow,
+    story: NewStory,
+    deps: list[int],
+    how: tuple[str, int, Row | None, bool],
 ) -> int:
-    prefix, budget, replaced = how
+    prefix, budget, replaced, unbegun = how
     params = _columns(project, story, deps) | {"budget": budget, "branch": f"{prefix}{story.spec.story}"}
     if replaced is None:
         row = c.execute(sql("add_item"), params).fetchone()
     else:
-        row = c.execute(sql("replace_item"), params | {"id": replaced["id"]}).fetchone()
+        row = c.execute(sql("replace_item"), params | {"id": replaced["id"], "unbegun": unbegun}).fetchone()
         if row is None:
             raise UsageError(f"the story {replaced['story_id']} was taken up again at this moment. Nothing was queued.")
         c.execute(sql("close_issues"), {"item": replaced["id"], "answer": "the spec was replaced"})

@@ -3,6 +3,7 @@ cascade and the look for regressions, which run tests, and the look at a gateway
 own."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 
@@ -15,6 +16,8 @@ from damascus.engine.maintenance.regressions import Regressions
 from damascus.engine.maintenance.rescuer import Rescuer
 from damascus.engine.maintenance.reviews import EVERY as LOOK_AT_REVIEWS
 from damascus.engine.maintenance.reviews import look_at_reviews
+from damascus.engine.maintenance.ticking import EVERY as LOOK_AT_BOXES
+from damascus.engine.maintenance.ticking import Ticking
 from damascus.engine.repository_fault import look_after
 from damascus.engine.services import Reports, Service, ServiceName, Supervisor
 from damascus.engine.tools import Tools
@@ -41,6 +44,9 @@ class Housekeeping:
             *_of_each(ServiceName.LANDED, 600.0, check_landed, everyone),
             *_of_each(ServiceName.PRUNER, 900.0, prune, everyone),
         ]
+        self._ticking = [Ticking(tools) for tools in everyone]
+        names = _names(ServiceName.TICKING, everyone)
+        self.services += [Service(n, LOOK_AT_BOXES, t.look) for n, t in zip(names, self._ticking, strict=True)]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
         self.regressions = Regressions(everyone)
         reports = Reports(first.db, first.home, worker_id, first.log)
@@ -61,9 +67,16 @@ class Housekeeping:
             thread.end()
         for thread in self.threads:
             thread.stop()
+        for each in self._ticking:
+            with suppress(Exception):  # what landed last; the next worker does it otherwise
+                each.look()
 
 
 def _of_each(name: str, interval: float, work: Callable[[Tools], object], everyone: Sequence[Tools]) -> list[Service]:
     """One for each repository, so that what ails one is not the others'."""
-    names = [name] if len(everyone) == 1 else [f"{name} of {tools.project.repo}" for tools in everyone]
+    names = _names(name, everyone)
     return [Service(each, interval, partial(work, tools)) for each, tools in zip(names, everyone, strict=True)]
+
+
+def _names(name: str, everyone: Sequence[Tools]) -> list[str]:
+    return [name] if len(everyone) == 1 else [f"{name} of {tools.project.repo}" for tools in everyone]

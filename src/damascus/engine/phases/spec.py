@@ -16,6 +16,7 @@ from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.refine import REFINE, questions_of, refine
 from damascus.store.queueing import spans
+from damascus.tasks.importers.story_specs import questions_in
 
 EDIT_OR_CANCEL = ("edit the spec and add it again", "cancel the story")
 
@@ -37,6 +38,8 @@ def spec(run: Run) -> Outcome:
     missing = rough.missing()
     if not missing:
         return _accept(run, rough, run.item.spec)
+    if (asked := questions_in(rough)) and not run.item.answers:
+        return _ask(run, Verdict.SPEC_AMBIGUOUS, asked)
     if run.tools.agent is None or not run.tools.refiner:
         return _ask(run, Verdict.SPEC_AMBIGUOUS, [f"What is its {what}?" for what in missing])
 

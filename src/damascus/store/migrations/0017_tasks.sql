@@ -126,5 +126,6 @@ ALTER TABLE events_outbox ADD CONSTRAINT events_outbox_kind_check CHECK (kind IN
     'story.spec_approved', 'story.approved', 'story.sent_back', 'story.resumed', 'story.handed_over', 'budget.raised',
     'issue.opened', 'issue.answered', 'repo.held', 'repo.released', 'repo.red', 'repo.green', 'story.stale', 'story.reapproved',
     'story.change_undone', 'builder.halted', 'builder.resumed', 'ship.declared', 'ship.undone', 'regression.found',
-    'decision.recorded', 'patterns.matched', 'pattern.accepted', 'tasks.status_edited', 'tasks.checkpoint')) NOT VALID;
+    'decision.recorded', 'patterns.matched', 'pattern.accepted', 'tasks.status_edited', 'tasks.checkpoint',
+    'source.ticked')) NOT VALID;
 COMMENT ON CONSTRAINT events_outbox_kind_check ON events_outbox IS 'domain/events.py says what each one tells.';

@@ -18,7 +18,8 @@ UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 
     failure_signature = NULL, failure_streak = 0, series_since = NULL, series_count = 0, series_ended = true,
     last_verdict = NULL, last_feedback = NULL, resume_phase = NULL, wait_kind = NULL, wait_key = NULL, not_before = NULL,
     rescues = 0, change = NULL, updated_at = now()
- WHERE id = %(id)s::bigint AND phase IN ('blocked', 'cancelled')
+ WHERE id = %(id)s::bigint AND (phase IN ('blocked', 'cancelled')
+    OR (%(unbegun)s::bool AND claims = 0 AND phase IN ('spec', 'build') AND state IN ('ready', 'waiting')))
 RETURNING id;
 
 -- name: rank_items
@@ -28,11 +29,32 @@ UPDATE work_items w SET deadline_at = w.ready_at + n.slack
  WHERE w.id = n.id AND w.claims = 0 AND w.phase IN ('spec', 'build') AND w.deadline_at <> w.ready_at + n.slack;
 
 -- name: stories_by_name
-SELECT i.id, i.story_id, i.phase, i.state, i.depends_on, i.spec_hash, encode(sha256(i.acceptance), 'hex') AS acceptance_hash,
+SELECT i.id, i.story_id, i.phase, i.state, i.claims, i.depends_on, i.spec_hash, encode(sha256(i.acceptance), 'hex') AS acceptance_hash,
        (SELECT e.body ->> 'spec' FROM events_outbox e
          WHERE e.item_id = i.id AND e.kind IN ('story.added', 'story.replaced') ORDER BY e.id DESC LIMIT 1) AS added_hash
   FROM work_items i
  WHERE i.project_id = %(project)s::bigint AND lower(i.story_id) = ANY (%(names)s::text[]);
+
+-- name: imported_stories
+-- Those whose front matter names a source; `claims`: how often a worker took it up.
+SELECT i.id, i.story_id, i.phase, i.claims, i.spec, i.spec_path, i.repo_id, i.merged_commit,
+       (SELECT e.body ->> 'spec' FROM events_outbox e
+         WHERE e.item_id = i.id AND e.kind IN ('story.added', 'story.replaced') ORDER BY e.id DESC LIMIT 1) AS added_hash
+  FROM work_items i
+ WHERE i.project_id = %(project)s::bigint AND position('\x0a736f757263653a20'::bytea IN i.spec) > 0
+ ORDER BY i.id;
+
+-- name: database_clock
+SELECT now() AS now;
+
+-- name: landed_imports
+-- Done since `since`, imported, and not told of yet that their boxes are ticked.
+SELECT i.id, i.story_id, i.spec, i.merged_commit
+  FROM work_items i
+ WHERE i.repo_id = %(repo)s::bigint AND i.phase = 'done' AND i.updated_at >= %(since)s::timestamptz
+   AND position('\x0a736f757263653a20'::bytea IN i.spec) > 0
+   AND NOT EXISTS (SELECT 1 FROM events_outbox e WHERE e.item_id = i.id AND e.kind = 'source.ticked')
+ ORDER BY i.id;
 
 -- name: depends_on_itself
 WITH RECURSIVE up(id) AS (
