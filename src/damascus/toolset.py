@@ -37,18 +37,17 @@ RULES_KEPT = 64
 
 
 class RulesAtCommit:
-    """The damascus.toml of a commit, parsed once."""
+    """The damascus.toml of a commit. The same text is parsed once: main moves with every story, its settings hardly."""
 
     def __init__(self, mirror: Mirror, environ: Mapping[str, str]) -> None:
         self._mirror, self._environ = mirror, environ
         self._parsed = lru_cache(maxsize=RULES_KEPT)(self._parse)
 
     def __call__(self, commit: str) -> Config:
-        return self._parsed(commit)
+        return self._parsed(self._mirror.read(Sha(commit), SETTINGS_FILE) or b"")
 
-    def _parse(self, commit: str) -> Config:
-        found = self._mirror.read(Sha(commit), SETTINGS_FILE)
-        return parse_config((found or b"").decode("utf-8", errors="replace"), self._environ, f"{SETTINGS_FILE} on main")
+    def _parse(self, text: bytes) -> Config:
+        return parse_config(text.decode("utf-8", errors="replace"), self._environ, f"{SETTINGS_FILE} on main")
 
 
 @dataclass

@@ -24,6 +24,7 @@ from damascus.engine.maintenance.reviews import look_at_reviews
 from damascus.engine.run import Slot
 from damascus.engine.services import Reports
 from damascus.engine.tools import Tools
+from damascus.evidence.toolchain import ask_ahead
 from damascus.scanning.scanner import Scanner
 from damascus.store import leases
 from damascus.system.hostid import host_of
@@ -71,6 +72,7 @@ class Worker:
         self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, reports)
         self._slots: dict[tuple[int, Fence], Future[None]] = {}
         self._losses = 0
+        self._asked_ahead = False
         self._off_slot: set[tuple[int, Fence]] = set()
         self._wake = threading.Event()
         beside = sum(each.window for each in (tools, *self.others.values()))
@@ -187,6 +189,9 @@ class Worker:
             facts = {"phase": item.phase.value, "run": item.run_no, "rescues": item.rescues}
             self.tools.log.info("claimed", story=item.story_id, **facts)
             self._slots[item.id, item.fence] = self._pool.submit(self._carry, item)
+        if items and not self._asked_ahead:
+            self._asked_ahead = True
+            self._pool.submit(ask_ahead)
         self._give_back_unknown()
         return len(items)
 
