@@ -39,6 +39,7 @@ WITHOUT_PATTERNS = "go on without the pattern library"
 REAPPROVE = "build it anew from its spec; its old tests may change"
 UNDO_CHANGE = "take the change back: it stays as it is on main"
 GO_ON = "go on: the count begins anew"
+IT_IS_SET = "it is set now: look again"
 GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES, WITHOUT_PATTERNS)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
@@ -66,7 +67,8 @@ class QuestionAbout(Described):
     RED = "red", "main of a repository is red"
     PLACE = "place", "the disk, the folder or the forge is at fault, for every story alike"
     AGENT = "agent", "no agent can work: key, model, gateway or program"
-    HALT = "halt", "the whole builder stopped: attempts in a row were blocked, or a required secret is missing"
+    BLOCKED = "blocked", "attempts in a row ended blocked, so that the whole builder halts"
+    SECRET = "secret", "a secret that `[secrets] required` names is missing, so that the whole builder halts"
 
 
 class OptionId(Described):
@@ -106,6 +108,7 @@ class OptionId(Described):
     CI_AGAIN = "ci_again", "CI of that main is run again by the next worker"
     BEING_FIXED = "being_fixed", "only the question is closed"
     MENDED = "mended", "the stories that waited for it go on"
+    IT_IS_SET = "it_is_set", "a worker that has it goes on by itself; one that runs without it has to be started anew"
     GO_ON = "go_on", "the halt ends, and the attempts that end blocked are counted anew"
     OWN_WORDS = "", "told to the next agent, with a new run"
     """An option that an agent's or a refiner's question brought along."""
@@ -146,6 +149,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.SEND_BACK, re.escape(SEND_BACK)),
     (OptionId.REAPPROVE, re.escape(REAPPROVE)),
     (OptionId.UNDO_CHANGE, re.escape(UNDO_CHANGE)),
+    (OptionId.IT_IS_SET, re.escape(IT_IS_SET)),
 )
 """Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""
 OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
@@ -156,6 +160,7 @@ OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
     (OptionId.BEING_FIXED, r"it is being fixed"),
     (OptionId.MENDED, r"it is mended"),
     (OptionId.GO_ON, re.escape(GO_ON)),
+    (OptionId.IT_IS_SET, re.escape(IT_IS_SET)),
 )
 """The same for a question that is about no story: a main that is red, a place that is at fault."""
 

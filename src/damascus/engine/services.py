@@ -48,6 +48,7 @@ class ServiceName(Described):
         "regressions",
         "after a commit that no story landed, runs the tests of the tasks whose files it changed",
     )
+    HALTS = "halts", "counts attempts in a row that ended blocked, and looks for required secrets"
     AGENT = "agent", "checks whether a gateway or agent that failed works again"
     HEARTBEAT = "heartbeat", "renews the leases of this worker"
     STEPS = "steps", "publishes the step that each of its stories is in"

@@ -16,7 +16,7 @@ from datetime import timedelta
 from damascus.domain.errors import DamascusError, Fenced, Outdated, Stopping, TransientError
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
-from damascus.engine import lifecycle
+from damascus.engine import halts, lifecycle
 from damascus.engine.agent_step import agent_fault
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
@@ -63,6 +63,8 @@ class Worker:
         self.stop_requests = 0
         self.paused: str | None = None
         self.outdated: str | None = None
+        self.lacking: str | None = None
+        """A required secret that is not set: nothing is begun here."""
         self.lock: object = None
         self.notes: tuple[str, ...] = ()
         self.ends: list[Callable[[], object]] = []
@@ -94,6 +96,7 @@ class Worker:
         facts = {"project": self.tools.project.name, "slots": self.pace.slots, "pid": os.getpid()}
         self.tools.log.info("worker started", **facts, agent=self.tools.agent.name if self.tools.agent else None)
         agent_fault.look_after_all([self.tools, *self.others.values()], anew=True)
+        self.lacking = halts.lacking([self.tools, *self.others.values()])
         self._heartbeat.start()
         self.housekeeping.start()
         for scanner in self._scanners():
@@ -127,7 +130,7 @@ class Worker:
                 not claimed
                 and not self._slots
                 and self.pace.until_idle
-                and not self._movable()
+                and (self.lacking or not self._movable())
                 and not self._reviewed()
                 and not self._regressed()
             ):
@@ -176,7 +179,7 @@ class Worker:
         free = self.pace.slots - self.busy()
         if free <= 0 or self.outdated:
             return 0
-        self.paused = self.guard()
+        self.paused = self.guard() or self.lacking
         if self.paused:
             return 0
         try:

@@ -46,6 +46,8 @@ canary = false
 mutation = "off"
 coverage.changed = 0
 coverage.project = 0
+[tasks]
+blocked_in_a_row = 1000
 """
 """For tests of everything else: what proves a test (suite, canary, mutants, coverage) costs several runs a story."""
 NO_PYTEST_CACHE = "-p no:cacheprovider"

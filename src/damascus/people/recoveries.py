@@ -10,7 +10,7 @@ from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of
 from damascus.domain.recovery import Chosen, OptionId
 from damascus.people import changes_of_tasks, stories
 from damascus.people.acts import Actor, Done, goes_on
-from damascus.store import people, views
+from damascus.store import halts, people, views
 from damascus.store.db import Database, Row
 from damascus.store.stale import decide
 
@@ -49,6 +49,8 @@ def about_story(a: Answering) -> Done:
         raise UsageError(f"{a.story} is STALE: {decide(a.story)}. Nothing was changed.")
     if not a.choice.id and (recovery.APPROVE in options or recovery.ACCEPT in options):
         return _send_back(a)  # no agent would hear them where it only waits for a word
+    if recovery.IT_IS_SET in options and not a.choice.id:
+        return _it_is_set(a)  # it waits: there is no agent to tell
     otherwise = _land_now if recovery.LAND_NOW in options else _words  # it waits: there is no agent to tell
     return DOES.get(a.choice.id, otherwise)(a)
 
@@ -174,6 +176,12 @@ def _send_back(a: Answering) -> Done:
     return stories.send_back(a.db, a.project, a.story, a.person, recovery.needed(a.choice, a.issue["id"]))
 
 
+def _it_is_set(a: Answering) -> Done:
+    a.close()
+    halts.wake_secrets(a.db, a.of)
+    return Done(f"{a.story} is begun by a worker that has it; if none has, you are asked again.", goes_on(a.story))
+
+
 def _reapprove(a: Answering) -> Done:
     return changes_of_tasks.approve_stale(a.db, a.project, a.story, a.person)
 
@@ -186,6 +194,7 @@ DOES: dict[OptionId, Doing] = {
     OptionId.APPROVE: _approve,
     OptionId.ACCEPT: _approve,
     OptionId.SEND_BACK: _send_back,
+    OptionId.IT_IS_SET: _it_is_set,
     OptionId.REAPPROVE: _reapprove,
     OptionId.UNDO_CHANGE: _undo_change,
     OptionId.RETRY: _retry,

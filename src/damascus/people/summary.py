@@ -14,7 +14,7 @@ from damascus.engine.repository_fault import look_after
 from damascus.engine.worker import Worker
 from damascus.people import claims
 from damascus.people.acts import Done
-from damascus.people.overview import no_agent
+from damascus.people.overview import halted, no_agent
 from damascus.store.db import Row
 from damascus.store.receipts import evidence
 from damascus.telling import asked, costs
@@ -55,6 +55,7 @@ def _alarms(app: App, project: Project, missing: dict[str, str]) -> Iterator[str
         yield f"{claims.told(missing, project.row.main_branch)}."
     if fault := no_agent(app, project):
         yield fault
+    yield from halted(app, project)
     for row in app.database.all("held_landings", project=project.row.id):
         yield f"{row['story_id']} is proved and can't land: {row['wait_key'] or 'your folder'} is in the way."
 

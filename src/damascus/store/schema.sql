@@ -66,7 +66,7 @@ CREATE TABLE public.work_items (
     CONSTRAINT work_items_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT work_items_resume_phase_check CHECK ((resume_phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text]))),
     CONSTRAINT work_items_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'waiting'::text, 'resting'::text]))),
-    CONSTRAINT work_items_wait_kind_check CHECK ((wait_kind = ANY (ARRAY['scope'::text, 'behind'::text, 'dependency'::text, 'landing'::text, 'hold'::text, 'chain'::text, 'upstream'::text, 'repo_full'::text, 'agent'::text, 'backoff'::text, 'dirty'::text, 'ci'::text, 'mirror'::text, 'budget'::text])))
+    CONSTRAINT work_items_wait_kind_check CHECK ((wait_kind = ANY (ARRAY['scope'::text, 'behind'::text, 'dependency'::text, 'landing'::text, 'hold'::text, 'chain'::text, 'upstream'::text, 'repo_full'::text, 'agent'::text, 'backoff'::text, 'dirty'::text, 'ci'::text, 'mirror'::text, 'budget'::text, 'secret'::text])))
 )
 WITH (fillfactor='85');
 
@@ -117,7 +117,8 @@ backoff: the clock, after trouble outside the story
 dirty: a file of a person with changes that landing would overwrite
 ci: CI on a forge
 mirror: the mirror job on main, after landing
-budget: the project''s budget, which steps that run have reserved';
+budget: the project''s budget, which steps that run have reserved
+secret: a variable that its test contract names and nobody has set';
 
 CREATE TABLE public.active_scopes (
     item_id bigint NOT NULL,
@@ -797,6 +798,8 @@ ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX active_scopes_item ON public.active_scopes USING btree (item_id);
+
+CREATE INDEX events_of_ends ON public.events_outbox USING btree (project_id, id) WHERE (kind = ANY (ARRAY['blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'builder.resumed'::text]));
 
 CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
 

@@ -145,6 +145,8 @@ def _waits(row: StoryRow) -> str:  # noqa: C901  one case a word
             return f"on main, waits for its mirror job ({short(row.wait_key)})"
         case WaitKind.AGENT:
             return f"waits for you, no agent can work: {one_line(row.wait_key)}"
+        case WaitKind.SECRET:
+            return f"waits for you: {one_line(row.wait_key)} is not set"
         case WaitKind.CHAIN:
             return f"waits for {who}, in a repository of its chain"
         case WaitKind.UPSTREAM:

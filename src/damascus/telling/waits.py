@@ -70,6 +70,8 @@ def _what_for(facts: Facts) -> Callable[[Facts], list[str]]:  # noqa: C901  one 
             return _for_budget
         case WaitKind.AGENT:
             return _for_agents
+        case WaitKind.SECRET:
+            return _for_secret
         case _:
             assert_never(kind)
 
@@ -227,6 +229,15 @@ def _for_agents(facts: Facts) -> list[str]:
     ]
 
 
+def _for_secret(facts: Facts) -> list[str]:
+    row = facts.row
+    return [
+        f"{row.story_id} has not been begun since {at(facts, row.updated_at)}: its test contract names "
+        f"{one_line(row.wait_key)}, which is not set where the worker runs.",
+        "No try is counted. You must set it, then: damascus run. It goes on by itself in a worker that has it.",
+    ]
+
+
 def _for_something(facts: Facts) -> list[str]:
     row = facts.row
     again = f" Looked at again at {at(facts, row.not_before)}." if row.not_before else ""
@@ -292,6 +303,6 @@ def _then(blocker: Facts, otherwise: str) -> str:
     if row.wait_kind == WaitKind.HOLD:
         hold = first.holds[0] if first.holds else None
         return f"You must act: damascus release{_of_repo(hold) if hold else ''} (damascus why {row.story_id})"
-    if row.wait_kind == WaitKind.AGENT:
+    if row.wait_kind in (WaitKind.AGENT, WaitKind.SECRET):
         return f"You must act: damascus why {row.story_id}"
     return f"{NOBODY} {otherwise}"

@@ -14,10 +14,12 @@ from damascus.domain.errors import AgentBroken, TransientError
 from damascus.domain.events import Event, EventKind
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Outcome
+from damascus.domain.ports import Report
 from damascus.domain.roles import writes_files
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
+from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import commits, milestones
 from damascus.engine.agent_step import agent_fault, briefs, patterns, results
@@ -74,7 +76,12 @@ def run_agent(
     except BaseException:
         purse.give_up()
         raise
-    return results.question(run, result.ending, told_by(result)) or (failed or agent_failed)(run, result) or result
+    return (
+        results.root_needed(run, result)
+        or results.question(run, result.ending, told_by(result))
+        or (failed or agent_failed)(run, result)
+        or result
+    )
 
 
 def _looked_up(run: Run, step: Step[A], spec: Spec, start: StartingPoint) -> patterns.LookedUp | None:
@@ -211,7 +218,13 @@ def _recorded(it: _Dispatched[A], sent: Sent) -> A:
         cost=it.purse.price.cost(sent.usage) if it.purse.price else None,
         ending=results.ending_of(sent, it.purse),
         confinement=done.confinement,
+        needs_root=_says_root(done.report),
     )
+
+
+def _says_root(report: Report | None) -> bool:
+    missing = report.whole.get("missing") if report else None
+    return isinstance(missing, list) and HaltReason.ROOT.value in missing
 
 
 def _collected(run: Run, it: _Dispatched[A], workspace: Workspace, writes: Pipeline, result: A) -> A:

@@ -4,6 +4,7 @@ A role's own result is a subclass with further fields. They are read from the ar
 the agent's report; each has a default, which holds for an agent that failed. All of it is what an agent says: claims.
 """
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, Field, ValidationError
@@ -17,6 +18,7 @@ from damascus.domain.ports import Denial, Finding, Report, Usage
 from damascus.domain.signs import EndedBy
 from damascus.domain.storable import clean
 from damascus.domain.strict_json import Unreadable, read_json
+from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Verdict
 from damascus.domain.visible import visible
 from damascus.engine.agent_step.sending import Sent
@@ -68,6 +70,8 @@ class AgentResult(BaseModel):
     """In millionths of a dollar; None: nobody knows the price of its model."""
     ending: Ending = Ending()
     confinement: str = "unconfined"
+    needs_root: bool = False
+    """It says that root rights are missing: `missing: ["root"]` in its report."""
     forbidden: list[Finding] = Field(default_factory=list)
     """What its role may not write. A role that writes nothing changes nothing: its files are thrown away."""
     patterns: list[str] = Field(default_factory=list)
@@ -169,6 +173,19 @@ def agent_failed(run: Run, result: AgentResult) -> Rejected | None:
     return Rejected(Verdict.AGENT_FAILED, feedback.model_copy(update=more))
 
 
+def root_needed(run: Run, result: AgentResult) -> NeedsPerson | None:
+    """An agent has no root rights, whatever it tries; that it needs them is its word, and a person's to decide (A2)."""
+    if not result.needs_root:
+        return None
+    told = (
+        f"{run.item.story_id} needs root rights: its agent says so"
+        + (f" ({_short(result.summary)})" if result.summary else "")
+        + ". Provide on this machine what it wants to install or change, then retry."
+    )
+    asked = _asked(run, told, (recovery.RETRY, recovery.CANCEL), told_by(result), None)
+    return replace(asked, feedback=asked.feedback.model_copy(update={"halt": HaltReason.ROOT}))
+
+
 def ending_of(sent: Sent, purse: Purse) -> Ending:
     match sent.ended:
         case EndedBy.DENIED:
@@ -224,4 +241,5 @@ def _asked(
     """What an earlier attempt said stays: whoever goes on still needs it."""
     kept = run.item.last_feedback or VerdictFeedback()
     news = {"message": told, "files_changed": feedback.files_changed, "log": feedback.log, "claims": feedback.claims}
+    news |= {"halt": None}
     return NeedsPerson(None, told, options, kept.model_copy(update=news), event)

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from damascus.engine.agent_step import agent_fault
+from damascus.engine.halts import look_at_halts
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
 from damascus.engine.maintenance.pruner import prune
@@ -40,6 +41,7 @@ class Housekeeping:
             Service(ServiceName.PUBLISHER, PUBLISH_EVERY, lambda: publish(first.db), longest=SOON),
             *_of_each(ServiceName.PLACE, 2.0, look_after, everyone),
             *_of_each(ServiceName.REVIEWS, LOOK_AT_REVIEWS, look_at_reviews, everyone),
+            *_of_each(ServiceName.HALTS, 30.0, look_at_halts, everyone),
             *_of_each(ServiceName.REAPER, 300.0, reap_workspaces, everyone),
             *_of_each(ServiceName.LANDED, 600.0, check_landed, everyone),
             *_of_each(ServiceName.PRUNER, 900.0, prune, everyone),

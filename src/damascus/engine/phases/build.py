@@ -17,6 +17,7 @@ from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.verdict import Kind, Phase, Verdict
 from damascus.engine.flow.full import full
 from damascus.engine.flow.planning import plan
+from damascus.engine.halts import missing_secret
 from damascus.engine.judging import in_full, objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -41,6 +42,8 @@ def build(run: Run) -> Outcome:
         return _back_to_spec(str(err))
     if run.tools.agent is None:
         return _no_agent(run)
+    if spec.contracts and (waits := missing_secret(run, spec)) is not None:
+        return waits
 
     start = prepare(run)
     if spec.kind is Kind.PLAN:

@@ -14,6 +14,8 @@ BEGIN
         news := true;
     END LOOP;
     IF news THEN
+        UPDATE human_issues SET closed_at = now(), answer = 'the halt is over'
+         WHERE project_id = p_project AND closed_at IS NULL AND about ->> 'about' = p_halt;
         INSERT INTO events_outbox (project_id, kind, body)
             VALUES (p_project, 'builder.resumed', jsonb_build_object('reason', p_halt, 'by', p_by));
     END IF;

@@ -39,6 +39,34 @@ secret: a required secret is missing
 stale: a STALE task needs a person's word
 ship: SHIP was declared$$;
 
+-- attempts in a row that ended blocked: the last events of these kinds tell (store/halts.py)
+CREATE INDEX events_of_ends ON events_outbox (project_id, id) WHERE kind IN (
+    'blocked.exhausted', 'blocked.loop', 'blocked.transient', 'blocked.permission', 'blocked.budget', 'blocked.question',
+    'blocked.main_red', 'blocked.ci_failed', 'blocked.tests_weakened', 'blocked.spec_ambiguous', 'blocked.spec_wrong',
+    'blocked.worker_crash', 'story.landed', 'builder.resumed');
+
+-- a task whose contract names a variable that is not set waits for it
+ALTER TABLE work_items DROP CONSTRAINT work_items_wait_kind_check;
+ALTER TABLE work_items ADD CONSTRAINT work_items_wait_kind_check CHECK (wait_kind IN (
+    'scope', 'behind', 'dependency', 'landing', 'hold', 'chain', 'upstream', 'repo_full', 'agent', 'backoff', 'dirty',
+    'ci', 'mirror', 'budget', 'secret'));
+COMMENT ON CONSTRAINT work_items_wait_kind_check ON work_items IS
+$$scope: a file that another story holds
+behind: another waiting story that wants exactly the same files
+dependency: a story of depends_on
+landing: a place in the merge queue, or its turn there
+hold: a hold on the repository, or on one of its chain
+chain: a story that is worked, or goes first, in a repository of its chain
+upstream: main of a repository that its own one needs is not known to be green
+repo_full: a place in its repository
+agent: agents that can work
+backoff: the clock, after trouble outside the story
+dirty: a file of a person with changes that landing would overwrite
+ci: CI on a forge
+mirror: the mirror job on main, after landing
+budget: the project's budget, which steps that run have reserved
+secret: a variable that its test contract names and nobody has set$$;
+
 CREATE TABLE ships (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     project_id bigint NOT NULL REFERENCES projects (id),

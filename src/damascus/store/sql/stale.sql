@@ -50,3 +50,44 @@ SELECT halt_project(%(project)s::bigint, %(halt)s::text, %(reason)s::text, %(ite
 
 -- name: end_halt
 SELECT end_halt(%(project)s::bigint, %(halt)s::text, %(by)s::text) AS news;
+
+-- name: last_ends
+-- How attempts ended last: blocked, or a landing, or a person's word that the count begins anew. The newest first.
+SELECT e.kind LIKE 'blocked.%%' AS blocked, i.story_id FROM events_outbox e LEFT JOIN work_items i ON i.id = e.item_id
+ WHERE e.project_id = %(project)s::bigint AND e.kind IN (
+    'blocked.exhausted', 'blocked.loop', 'blocked.transient', 'blocked.permission', 'blocked.budget', 'blocked.question',
+    'blocked.main_red', 'blocked.ci_failed', 'blocked.tests_weakened', 'blocked.spec_ambiguous', 'blocked.spec_wrong',
+    'blocked.worker_crash', 'story.landed', 'builder.resumed')
+   AND (e.kind <> 'builder.resumed' OR e.body ->> 'reason' = 'blocked')
+ ORDER BY e.id DESC LIMIT %(limit)s::int;
+
+-- name: close_secret_question
+UPDATE human_issues SET closed_at = now(), answer = 'it is set'
+ WHERE project_id = %(project)s::bigint AND closed_at IS NULL AND about ->> 'about' = 'secret' AND about ->> 'host' = %(host)s::text
+RETURNING id;
+
+-- name: wake_secrets
+UPDATE work_items SET not_before = now()
+ WHERE project_id = %(project)s::bigint AND state = 'waiting' AND wait_kind = 'secret' AND not_before > now();
+
+-- name: view_halts
+-- What halts the builder: everything first, then single tasks, each by how long.
+SELECT h.halt AS reason, NULL AS story_id, min(h.created_at) AS since, min(h.reason) AS message,
+       (SELECT min(q.id) FROM human_issues q WHERE q.project_id = %(project)s::bigint AND q.closed_at IS NULL
+           AND q.about ->> 'about' = h.halt) AS issue
+  FROM repo_holds h JOIN repos r ON r.id = h.repo_id
+ WHERE r.project_id = %(project)s::bigint AND h.halt IS NOT NULL AND h.released_at IS NULL GROUP BY h.halt
+UNION ALL
+SELECT 'secret', NULL, q.created_at, q.question, q.id FROM human_issues q
+ WHERE q.project_id = %(project)s::bigint AND q.closed_at IS NULL AND q.about ->> 'about' = 'secret'
+UNION ALL
+SELECT CASE i.phase WHEN 'stale' THEN 'stale' ELSE i.last_feedback ->> 'halt' END, i.story_id, i.updated_at,
+       CASE i.phase WHEN 'stale' THEN i.change ->> 'why' ELSE i.last_feedback ->> 'message' END,
+       (SELECT min(q.id) FROM human_issues q WHERE q.item_id = i.id AND q.project_id = i.project_id AND q.closed_at IS NULL)
+  FROM work_items i WHERE i.project_id = %(project)s::bigint AND i.state = 'resting'
+   AND (i.phase = 'stale' OR i.phase = 'blocked' AND i.last_feedback ->> 'halt' IS NOT NULL)
+UNION ALL
+SELECT 'secret', i.story_id, i.updated_at, i.wait_key || ' is not set',
+       (SELECT min(q.id) FROM human_issues q WHERE q.item_id = i.id AND q.project_id = i.project_id AND q.closed_at IS NULL)
+  FROM work_items i WHERE i.project_id = %(project)s::bigint AND i.state = 'waiting' AND i.wait_kind = 'secret'
+ ORDER BY 2 NULLS FIRST, 3;
