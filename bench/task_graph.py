@@ -7,13 +7,18 @@ import tempfile
 import time
 from pathlib import Path
 
+from bench import queue_database
 from bench.overhead import ENV
 from bench.table import Result
+from damascus.lab.ground import Playground
+from damascus.people import task_graph
+from damascus.people.acts import Actor
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import read_graph
 
 TASKS, RUNS = 2_000, 7
 CHECK_LIMIT = 0.5
+ADD_LIMIT = 3.0
 IN_A_BATCH = 20
 TASK = """\
 ### TASK-{number:04d}: Part {number} of the application
@@ -58,7 +63,26 @@ def _needs(number: int) -> str:
 
 
 def measure() -> list[Result]:
-    return [_checked()]
+    return [_checked(), *_added()]
+
+
+def _added() -> list[Result]:
+    """In an empty queue, then again with nothing edited: from the file to the end of the transaction."""
+    with tempfile.TemporaryDirectory(prefix="damascus-bench-") as name, queue_database.server() as server:
+        ground = Playground(Path(name), server.url())
+        ground.write({"TASK-GRAPH.md": graph_text()})
+        took, again = (_add_seconds(ground) for _ in range(2))
+        ground.db.close()
+    note = f"added again without an edit in {again:.2f} s"
+    return [Result(f"tasks add of {TASKS:,} tasks, s", took, f"≤ {ADD_LIMIT:g}", took <= ADD_LIMIT, note)]
+
+
+def _add_seconds(ground: Playground) -> float:
+    project, began = ground.app.project(ground.repo), time.monotonic()
+    difference = task_graph.compare(ground.db, project, ground.repo / "TASK-GRAPH.md")
+    assert not difference.faults and len(difference.tasks) == TASKS
+    task_graph.add(ground.app, project, difference, Actor("bench"))
+    return time.monotonic() - began
 
 
 def _checked() -> Result:

@@ -87,14 +87,19 @@ def test_what_tells_no_single_test_needs_a_command_that_counts(tmp_path: Path) -
     assert judged(judging, CODE | TEST, own, command=script).findings == []
     uncounted = judged(judging, CODE | TEST, replace(ONE, command="true"), command=script)
     assert verdicts(uncounted) == UNMET and "tests not counted" in uncounted.findings[0].message
+    counted = f"{script} && echo 'Ran 1 test in 0.1s' && echo && echo OK"
+    assert judged(judging, CODE | TEST, replace(ONE, command=counted), command=script).findings == []
 
 
-def test_the_contracts_own_command_must_pass_a_test_of_its_file(tmp_path: Path) -> None:
+def test_the_contracts_own_command_must_pass_a_test_that_names_it(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     other = judged(judging, CODE | TEST, replace(ONE, command=f"{PYTEST}/test_old.py"))
-    assert verdicts(other) == UNMET and "passed no test of tests/test_add.py" in other.findings[0].message
+    assert verdicts(other) == UNMET and "no test of tests/test_add.py" in other.findings[0].message
     red = judged(judging, CODE | TEST, replace(ONE, command=f"{PYTEST}/test_add.py && exit 3"))
     assert verdicts(red) == UNMET and "exit 3" in red.findings[0].message
+    unnamed = {"tests/test_add.py": TEST["tests/test_add.py"].replace("req_001_", "")}
+    named = judged(judging, CODE | unnamed, replace(ONE, command=f"{PYTEST}/test_add.py"))
+    assert verdicts(named) == UNMET
 
 
 def test_the_line_that_people_see() -> None:

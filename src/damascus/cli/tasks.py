@@ -1,15 +1,25 @@
 """damascus tasks: an application from its task graph."""
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from damascus.cli.opened import open_app, open_project, person_in
 from damascus.cli.say import as_json as print_json
-from damascus.cli.say import aside, next_step, say
+from damascus.cli.say import aside, next_step, parts_in_lines, say, styled, tell, wrapped
+from damascus.cli.tables import table
 from damascus.cli.tasks_run import run
+from damascus.domain.verdict import TaskStatus
+from damascus.people import task_graph, task_status
+from damascus.people.changes_of_tasks import BlastRadius
+from damascus.people.changes_of_tasks import told as touches
 from damascus.people.task_check import CheckedGraph
 from damascus.people.task_check import check as checked
+from damascus.tasks.task import Fault
+from damascus.telling import tasks as in_words
 from damascus.telling.phrases import listed, one_line, plural
 
 app = typer.Typer(
@@ -56,11 +66,78 @@ def _as_record(found: CheckedGraph) -> dict[str, object]:
 def _say_checked(found: CheckedGraph) -> None:
     for note in found.graph.notes:
         aside("note", f"{found.name}:{note.line}: {note.text}")
-    for fault in found.faults:
-        say(one_line(f"{found.name}:{fault.line}: {fault.text}"))
     if found.faults:
-        next_step(f"correct {plural(len(found.faults), 'fault')}, then damascus tasks check {found.name}")
+        _say_faults(found.name, found.faults)
         return
     batches = f", {plural(len(found.graph.batches), 'batch', 'batches')}" if found.graph.batches else ""
     say(f"{found.name}: {plural(len(found.graph.tasks), 'task')}{batches}. Can start at once: {listed(found.first)}.")
     next_step(f"damascus tasks add {found.name}")
+
+
+def _say_faults(name: str, faults: Sequence[Fault]) -> None:
+    for fault in faults:
+        say(one_line(f"{name}:{fault.line}: {fault.text}"))
+    next_step(f"correct {plural(len(faults), 'fault')}, then damascus tasks check {name}")
+
+
+@app.command("add", short_help="Queue the tasks of a graph, all or none.")
+def add(
+    file: GraphFile,
+    yes: Annotated[bool, typer.Option("--yes", help="DONE tasks that were edited become STALE; nobody asks.")] = False,
+) -> int:
+    """Queue every task of a graph as a story, all or none. After an edit only what nobody has begun is changed. A DONE
+    task that was edited becomes STALE if you say so; what was begun or removed is told.
+
+    \b
+    Example:  damascus tasks add TASK-GRAPH.md
+    """
+    opened_app = open_app()
+    project = open_project(opened_app)
+    difference = task_graph.compare(opened_app.database, project, file)
+    if difference.faults:
+        _say_faults(difference.name, difference.faults)
+        return 2
+    for text in difference.warnings:
+        aside("warning", text)
+    radius = task_graph.touched(opened_app, project, difference)
+    stale = radius is not None and _agreed(radius, yes=yes)
+    tell(task_graph.add(opened_app, project, difference, person_in(project), stale=stale))
+    return 0
+
+
+def _agreed(radius: BlastRadius, *, yes: bool) -> bool:
+    """What it touches is shown first. Without a terminal to ask at, and without --yes, nothing of it is done."""
+    say(f"{', '.join(radius.stories)}: DONE, and edited since. What that touches:")
+    for line in touches(radius):
+        say(wrapped(line, "    ", first="  "))
+    return yes or (sys.stdin.isatty() and typer.confirm("Shall they become STALE?", default=False))
+
+
+@app.command("status", short_help="Where the task graph stands.")
+def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Where the task graph stands: each task, its test contract, what it waits for, and what halts.
+
+    \b
+    Example:  damascus tasks status
+    """
+    opened_app = open_app()
+    found = task_status.status(opened_app, open_project(opened_app))
+    if as_json:
+        print_json(found.published())
+        return
+    say(parts_in_lines(found.head))
+    say()
+    rows = [(one.task.story_id, one.task.title, one.status.value, *in_words.line(one)) for one in found.tasks]
+    for one, text in zip(
+        found.tasks, table(("task", "title", "status", "now", ""), rows, shrink=(1, 3))[1:], strict=True
+    ):
+        say(("! " if one.status is TaskStatus.BLOCKED else "  ") + _coloured(one.status, text))
+    say(wrapped(found.halted))
+    next_step(found.following)
+
+
+COLOURS = {TaskStatus.DONE: "green", TaskStatus.BLOCKED: "red", TaskStatus.STALE: "yellow"}
+
+
+def _coloured(word: TaskStatus, text: str) -> str:
+    return styled(text, COLOURS[word]) if word in COLOURS else text

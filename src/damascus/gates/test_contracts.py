@@ -1,8 +1,8 @@
 """Gate test_contracts: no task is DONE before every line of its test contract is met (A1).
 
 A line is met by a test that lies in its file, names its requirement (TC-3: REQ-003), is the story's own, can fail and
-passed on the candidate. A line with a command of its own is met by that command too: exit 0, tests counted, one of its
-file among them where the runner tells single tests. What can't be judged is not met. A story without a contract has
+passed on the candidate. A command of its own that the Test Command does not run is run here; where its runner tells
+counts only, exit 0 and a test that passed are enough. What can't be judged is not met. A story without a contract has
 nothing to do here.
 """
 
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
-from damascus.domain.requirement_status import MappedTest
 from damascus.domain.tasks import JudgedContract, TestContract, contract_line
 from damascus.domain.verdict import Verdict
 from damascus.gates.requirement_tests import mapped_tests
 from damascus.gates.runs import evidence, job, summary, tells_single_tests
 from damascus.stacks import written_name
+
+SHOWN = 3
 
 
 class TestContracts(Gate):
@@ -55,45 +56,47 @@ class _ContractLook:
         candidate = self.candidate
         return self.runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
 
-    @cached_property
-    def _mapped(self) -> dict[str, list[MappedTest]]:
-        return mapped_tests(self.candidate, self.run)
-
     def judged(self, contract: TestContract) -> JudgedContract:
-        tests, why = self._by_name(contract)
-        if contract.file not in self.candidate.files(self.candidate.commit):
-            tests, why = [], f"there is no {contract.file}"
-        elif contract.command and (why or contract.command not in self.candidate.spec.test_command):
-            tests, why = self._by_command(contract, tests)
+        tests, why = self._shown(contract)
         return JudgedContract(id=contract.id, kind=contract.kind, file=contract.file, tests=tests, why=why)
 
-    def _by_name(self, contract: TestContract) -> tuple[list[str], str]:
-        named = [test for test in self._mapped.get(contract.requirement, []) if _file(test.id) == contract.file]
+    def _shown(self, contract: TestContract) -> tuple[list[str], str]:
+        """The tests that prove it, and why it is not met."""
+        if contract.file not in self.candidate.files(self.candidate.commit):
+            return [], f"there is no {contract.file}"
+        if contract.command and not self._ran(contract.command):
+            return self._by_command(contract)
+        return self._by_name(contract, self.run)
+
+    def _ran(self, command: str) -> bool:
+        """Is it part of the Test Command, be it with the files of other lines?"""
+        return set(command.split()) <= set(self.candidate.spec.test_command.split())
+
+    def _by_name(self, contract: TestContract, run: TestRun) -> tuple[list[str], str]:
+        """The tests of its file in this run that prove it, or why none does."""
+        found = mapped_tests(self.candidate, run).get(contract.requirement, [])
+        named = [test for test in found if _file(test.id) == contract.file]
         proving = [test.id for test in named if test.passed and test.proves]
-        if proving and self.run.green:
+        if not run.green:
+            return [], f"`{run.command}` is not green: {summary(run)}"
+        if proving:
             return proving, ""
-        if not self.run.green:
-            return [], f"the Test Command is not green: {summary(self.run)}"
         if named:
-            seen = ", ".join(
-                f"{test.id} ({test.outcome if not test.passed else 'proves nothing'})" for test in named[:3]
-            )
-            return [], f"no test of {contract.file} that names {contract.requirement} proves it: {seen}"
-        if not tells_single_tests(self.run):
-            return [], f"`{self.run.command}` does not tell which test passed"
+            seen = [f"{test.id} ({'proves nothing' if test.passed else test.outcome})" for test in named[:SHOWN]]
+            return [], f"no test of {contract.file} that names {contract.requirement} proves it: {', '.join(seen)}"
+        if not tells_single_tests(run):
+            return [], f"`{run.command}` does not tell which test passed"
         return [], f"no test of {contract.file} that this story wrote names {contract.requirement} and ran"
 
-    def _by_command(self, contract: TestContract, tests: list[str]) -> tuple[list[str], str]:
+    def _by_command(self, contract: TestContract) -> tuple[list[str], str]:
+        """Its own command: named tests where the runner tells them, else counts."""
         run = self.runner.run(job(self.candidate, self.candidate.tree, contract.command, contract.id.lower()))
         self.commands.append(evidence(f"{GateName.TEST_CONTRACTS} {contract.id}", run))
-        if not run.green or not run.counted:
+        if run.green and run.counted and not tells_single_tests(run):
+            return [], ""
+        if not run.counted:
             return [], f"`{contract.command}`: {summary(run)}"
-        if not tells_single_tests(run):
-            return tests, ""
-        passed = [
-            case.id for case in run.cases if case.status == "passed" and _file(case.written or case.id) == contract.file
-        ]
-        return (tests or passed), "" if passed else f"`{contract.command}` passed no test of {contract.file}"
+        return self._by_name(contract, run)
 
 
 def _file(test: str) -> str:

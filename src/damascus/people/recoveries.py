@@ -13,6 +13,7 @@ from damascus.people.acts import Actor, Done, goes_on
 from damascus.store import halts, people, views
 from damascus.store.db import Database, Row
 from damascus.store.stale import decide
+from damascus.telling import asked
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ def _cancel(a: Answering) -> Done:
 def _edit_spec(a: Answering) -> Done:
     people.decided(a.db, a.of, a.issue, a.choice.told)
     said = f"{a.story} stays blocked, question {a.issue['id']} open, until you add its corrected spec."
-    return Done(said, f"damascus add {views.whole_row(a.db, a.project.row, a.story)['spec_path']}")
+    return Done(said, asked.adding(views.whole_row(a.db, a.project.row, a.story)))
 
 
 def _use_spec(a: Answering) -> Done:

@@ -7,6 +7,7 @@ from typing import Any
 from damascus.app import App, Project
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiRun
+from damascus.domain.tasks import JudgedContract, contract_line
 from damascus.domain.verdict import Phase
 from damascus.engine.returned import Returned, returned
 from damascus.people import claims
@@ -14,6 +15,7 @@ from damascus.people.published import item
 from damascus.store import spending, views
 from damascus.store.db import Row
 from damascus.store.patterns import PatternUse, patterns_of
+from damascus.store.tasks import judged_contracts
 from damascus.store.views import StoryRow
 from damascus.telling import costs, stale, story
 from damascus.telling.steps import concerns
@@ -36,6 +38,8 @@ class Shown:
     workspace: Path | None
     run_folder: Path
     patterns: list[PatternUse]
+    contracts: list[JudgedContract]
+    """Its test contract, by the last judged run."""
 
     @property
     def concerns(self) -> list[str]:
@@ -44,7 +48,9 @@ class Shown:
     def facts(self) -> list[tuple[str, str]]:
         """A name and what is told of it, each."""
         place = [("workspace", str(self.workspace))] if self.workspace else []
-        return [*story.facts(self.row, self.whole), *stale.facts(self.row), *story.patterns(self.patterns), *place]
+        contract = [("contract", told)] if (told := contract_line(self.contracts)) else []
+        known = (*story.facts(self.row, self.whole), *contract, *stale.facts(self.row), *story.patterns(self.patterns))
+        return [*known, *place]
 
     def published(self) -> dict[str, Any]:
         """The keys that programs read."""
@@ -61,6 +67,7 @@ class Shown:
             "dispatches": self.dispatches,
             "returned": self.returned.model_dump() if self.returned else None,
             "concerns": self.concerns,
+            "contracts": [one.model_dump() | {"met": one.met} for one in self.contracts],
             "patterns": [vars(use) for use in self.patterns],
             "on_main": self.lost is None if row.phase == Phase.DONE else None,
             "run_folder": str(self.run_folder),
@@ -85,6 +92,7 @@ def shown(app: App, project: Project, name: str) -> Shown:
         workspace=workspace if workspace.exists() else None,
         run_folder=project.runs / row.story_id,
         patterns=patterns_of(db, row.id),
+        contracts=judged_contracts(db, [row.id]).get(row.id, []),
     )
 
 

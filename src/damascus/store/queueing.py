@@ -8,9 +8,10 @@ from typing import Any
 
 from damascus.domain.errors import UsageError
 from damascus.domain.events import EventKind
+from damascus.domain.ids import StoryId
 from damascus.domain.spec import Spec, digest
 from damascus.domain.verdict import Phase
-from damascus.store.db import Connection, Database, Row, sql
+from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.projects import ProjectRow
 from damascus.tasks.ordering import WORK, lateness, ranks
@@ -33,6 +34,8 @@ class NewStory:
     rough: bool = False
     file: str = ""
     """The file as the person named it, for messages; `path` is where it lies."""
+    place: int | None = None
+    """Its place in its task graph."""
 
     @property
     def name(self) -> str:
@@ -60,7 +63,7 @@ def add(
     unbegun: bool = False,
 ) -> list[Queued]:
     """Queue all stories in one transaction, or none. One that is there with the same spec is left alone; a blocked or
-    cancelled one only if `keep_unchanged`. `unbegun`: the spec of a story that no worker took up yet is replaced."""
+    cancelled one only if `keep_unchanged`. `unbegun`: one that no worker took up yet is changed in place."""
     _refuse_first(_twice(stories))
 
     def work(c: Connection) -> list[Queued]:
@@ -74,7 +77,7 @@ def add(
         for story in _in_order(new, existing):
             deps = [ids[dep.lower()] for dep in story.spec.depends_on]
             row = existing.get(story.spec.story.lower())
-            ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row, unbegun))
+            ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row))
             phase = "spec" if story.rough and story.spec.missing() else "build"
             queued.append(Queued(story.spec.story, row is not None, phase))
         _rank(c, stories, ids)
@@ -169,26 +172,34 @@ def _in_order(stories: Sequence[NewStory], existing: dict[str, Row]) -> list[New
     """Dependencies first; unknown ones and cycles are refused by name."""
     _refuse_first(_unknown(stories, existing))
     by_name = {s.spec.story.lower(): s for s in stories}
-    done: list[NewStory] = []
-    state: dict[str, str] = {}
-
-    def visit(story: NewStory, path: tuple[str, ...]) -> None:
-        name = story.spec.story.lower()
-        if state.get(name) == "done":
-            return
-        if state.get(name) == "open":
-            cycle = " → ".join((*path[path.index(story.spec.story) :], story.spec.story))
-            raise UsageError(f"the stories depend on each other in a circle: {cycle}. Nothing was queued.")
-        state[name] = "open"
-        for dep in story.spec.depends_on:
-            if dep.lower() in by_name:
-                visit(by_name[dep.lower()], (*path, story.spec.story))
-        state[name] = "done"
-        done.append(story)
-
+    done: dict[str, NewStory] = {}
     for story in stories:
-        visit(story, ())
-    return done
+        _visit(story, by_name, done)
+    return list(done.values())
+
+
+def _visit(first: NewStory, by_name: dict[str, NewStory], done: dict[str, NewStory]) -> None:
+    """Depth first, without recursion: a chain may be as long as the graph."""
+    way: dict[str, tuple[NewStory, Iterator[StoryId]]] = {}
+
+    def enter(story: NewStory) -> None:
+        name = story.spec.story.lower()
+        if name in way:
+            names = list(way)
+            circle = " → ".join(way[each][0].spec.story for each in [*names[names.index(name) :], name])
+            raise UsageError(f"the stories depend on each other in a circle: {circle}. Nothing was queued.")
+        if name not in done:
+            way[name] = story, iter(story.spec.depends_on)
+
+    enter(first)
+    while way:
+        name, (story, further) = next(reversed(way.items()))
+        needed = next((dep for dep in further if dep.lower() in by_name), None)
+        if needed is None:
+            del way[name]
+            done[name] = story
+        else:
+            enter(by_name[needed.lower()])
 
 
 def _write(
@@ -196,23 +207,31 @@ def _write(
     project: ProjectRow,
     story: NewStory,
     deps: list[int],
-    how: tuple[str, int, Row | None, bool],
+    how: tuple[str, int, Row | None],
 ) -> int:
-    prefix, budget, replaced, unbegun = how
+    prefix, budget, known = how
     params = _columns(project, story, deps) | {"budget": budget, "branch": f"{prefix}{story.spec.story}"}
-    if replaced is None:
-        row = c.execute(sql("add_item"), params).fetchone()
-    else:
-        row = c.execute(sql("replace_item"), params | {"id": replaced["id"], "unbegun": unbegun}).fetchone()
-        if row is None:
-            raise UsageError(f"the story {replaced['story_id']} was taken up again at this moment. Nothing was queued.")
-        c.execute(sql("close_issues"), {"item": replaced["id"], "answer": "the spec was replaced"})
-    assert row is not None
-    kind = EventKind.STORY_ADDED if replaced is None else EventKind.STORY_REPLACED
     body: dict[str, object] = {"story": story.spec.story, "spec": digest(story.raw)}
-    write_events(c, project.id, row["id"], ((kind, body),))
-    _refuse_cycle(c, row["id"], story)
-    return int(row["id"])
+    if known is None:  # what is new closes no circle: nobody could name it before
+        row = c.execute(sql("add_item"), params | {"events": jsonb([[EventKind.STORY_ADDED, body]])}).fetchone()
+        assert row is not None
+        return int(row["id"])
+    _replace(c, known, params)
+    write_events(c, project.id, known["id"], ((EventKind.STORY_REPLACED, body),))
+    _refuse_cycle(c, known["id"], story)
+    return int(known["id"])
+
+
+def _replace(c: Connection, known: Row, params: dict[str, Any]) -> None:
+    """A story that ended gets a new run; who waited behind one that nobody has begun looks again."""
+    ended = known["phase"] in ENDED
+    if not ended:
+        c.execute(sql("free_scope"), {"item": known["id"]})
+    found = c.execute(sql("replace_item" if ended else "change_unbegun"), params | {"id": known["id"]}).fetchone()
+    if found is None:
+        what = "taken up again" if ended else "begun"
+        raise UsageError(f"the story {known['story_id']} was {what} at this moment. Nothing was queued.")
+    c.execute(sql("close_issues"), {"item": known["id"], "answer": "the spec was replaced"})
 
 
 def _rank(c: Connection, stories: Sequence[NewStory], ids: dict[str, int]) -> None:
@@ -244,6 +263,8 @@ def _columns(project: ProjectRow, story: NewStory, deps: list[int]) -> dict[str,
         "spec_path": story.path,
         "acceptance": story.acceptance,
         "rough": story.rough,
+        "graph": spec.graph or None,
+        "graph_at": story.place,
     }
 
 

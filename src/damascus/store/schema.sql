@@ -54,6 +54,8 @@ CREATE TABLE public.work_items (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     first_attempted_at timestamp with time zone,
     change jsonb,
+    graph text,
+    graph_at integer,
     CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
     CONSTRAINT done_has_no_change CHECK (((phase <> 'done'::text) OR (change IS NULL))),
     CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
@@ -836,6 +838,8 @@ CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
 
 CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);
+
+CREATE INDEX work_items_of_graph ON public.work_items USING btree (project_id, graph_at, id) WHERE (graph IS NOT NULL);
 
 CREATE INDEX work_items_ready ON public.work_items USING btree (project_id, deadline_at, id) WHERE (state = 'ready'::text);
 

@@ -92,7 +92,7 @@ class StoryRow:
     issue: int | None
     issue_owner: str | None
     edits: str | None
-    """The spec's path, if a person has said that it will be corrected."""
+    """The verb that adds its spec again, with the path, if a person has said that it will be corrected."""
     read_at: datetime
     change: dict[str, Any] | None = None
     """What made it STALE, until what is built anew is on main."""

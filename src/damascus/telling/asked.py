@@ -32,12 +32,17 @@ def wants_spec(issue: Row) -> bool:
     return known[:1] == [OptionId.RETRY] and OptionId.EDIT_SPEC in known and issue["last_verdict"] in SPEC_PROBLEMS
 
 
+def adding(row: Row) -> str:
+    """A task's spec is part of its graph."""
+    return f"damascus tasks add {row['graph']}" if row["graph"] else f"damascus add {row['spec_path']}"
+
+
 def command(issue: Row) -> str:
     """What to type: the first option is only proposed where nothing says that another is better."""
     if is_stale(issue):
         return f"damascus approve {issue['story_id']}"
     if wants_spec(issue):
-        return f"damascus add {issue['spec_path']}"
+        return adding(issue)
     return f"damascus answer {issue['id']} {'1' if issue['options'] else 'TEXT'}"
 
 

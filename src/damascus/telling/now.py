@@ -66,7 +66,7 @@ def now(row: StoryRow) -> str:
             return f"on main as {short(row.merged_commit)}, {pull(row.pr_url)}"
         case Phase.BLOCKED:
             if row.edits:
-                return f"needs you: damascus add {row.edits}"
+                return f"needs you: damascus {row.edits}"
             return f"needs you: damascus answer {row.issue}" if row.issue else f"needs you: damascus why {row.story_id}"
         case Phase.CANCELLED:
             return "cancelled"

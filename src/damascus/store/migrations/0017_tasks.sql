@@ -12,6 +12,12 @@ ALTER TABLE work_items
     ADD CONSTRAINT done_has_no_change CHECK (phase <> 'done' OR change IS NULL);
 COMMENT ON CONSTRAINT done_has_no_change ON work_items IS 'A done story is as its spec says: a change is over once it is built.';
 
+-- ── which task graph a story is a task of, and its place there ────────────────────────────────────────
+-- what its spec says too; here so that the tasks of a graph can be found without reading every spec
+ALTER TABLE work_items ADD COLUMN graph text;
+ALTER TABLE work_items ADD COLUMN graph_at integer;
+CREATE INDEX work_items_of_graph ON work_items (project_id, graph_at, id) WHERE graph IS NOT NULL;
+
 -- ── who owns which file: what each landed story changed, by git's word ────────────────────────────────
 CREATE TABLE file_owners (
     repo_id bigint NOT NULL REFERENCES repos (id),

@@ -4,7 +4,7 @@ SELECT i.*,
        coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
        l.expires_at < clock_timestamp() AS lease_expired,
        b.story_id AS blocker, b.phase AS blocker_phase, b.file_scope AS blocker_scope, h.id AS issue, h.owner AS issue_owner,
-       CASE WHEN h.answer IS NOT NULL THEN i.spec_path END AS edits, now() AS read_at
+       CASE WHEN h.answer IS NOT NULL THEN coalesce('tasks add ' || i.graph, 'add ' || i.spec_path) END AS edits, now() AS read_at
   FROM work_items i
   LEFT JOIN worker_records w ON w.item_id = i.id
   LEFT JOIN leases l ON l.item_id = i.id
