@@ -7,6 +7,7 @@ import typer
 
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import aside, next_step, say
+from damascus.cli.tasks_commit import commit
 from damascus.cli.tasks_run import run
 from damascus.people.task_check import CheckedGraph
 from damascus.people.task_check import check as checked
@@ -39,6 +40,7 @@ def check(
     return 2 if found.faults else 0
 
 
+app.command("commit", short_help="Land the files beside the task graph.")(commit)
 app.command("run", short_help="A command for several tasks at once.")(run)
 
 
