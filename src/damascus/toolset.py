@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from os import cpu_count
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from damascus.git.setup import WorkspaceSetup
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
+from damascus.store import projections
 from damascus.store.evidence import KeptEvidence
 from damascus.store.owners import KeptOwners
 from damascus.store.screenshots import KeptPictures
@@ -125,7 +126,8 @@ def make_tools(
         scanner=scanner, quick_scanner=Scanner.quick(),
         level=checkouts.level, ports=checkouts.ports, read_config=checkouts.rules,
         prepare_checkout=checkouts.prepare, home_of=checkouts.setup.home_of, as_laid=checkouts.setup.as_laid,
-        runner=checkouts.runner, upstreams=checkouts.upstreams, top=project.here.top if project.here else None,
+        runner=checkouts.runner, upstreams=checkouts.upstreams,
+        top=project.here.top if project.here else None, here=project.here,
         stopping=stopping, end_leftovers=end_leftovers, boundary=boundary,
     )  # fmt: skip
 
@@ -150,9 +152,9 @@ def _checkouts(app: App, project: Project, stopping: Callable[[], bool], everyon
 
 def _forge(app: App, project: Project, runner: CleanRunner) -> Forge:
     wanted, row = project.config.forge, project.row
-    return make_forge(
-        wanted.kind, ForgeSetup(project.mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ)
-    )
+    ours = partial(projections.ours, app.database, row.repo_id)
+    setup = ForgeSetup(project.mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ, ours)
+    return make_forge(wanted.kind, setup)
 
 
 def _retries(config: Config) -> CallRetry:

@@ -11,6 +11,7 @@ from damascus.cli.opened import open_app, open_project, person_in
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import aside, next_step, parts_in_lines, say, styled, tell, wrapped
 from damascus.cli.tables import table
+from damascus.cli.tasks_commit import commit
 from damascus.cli.tasks_run import run
 from damascus.domain.verdict import TaskStatus
 from damascus.people import task_graph, task_status
@@ -49,6 +50,7 @@ def check(
     return 2 if found.faults else 0
 
 
+app.command("commit", short_help="Land the files beside the task graph.")(commit)
 app.command("run", short_help="A command for several tasks at once.")(run)
 
 

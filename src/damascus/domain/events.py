@@ -233,7 +233,19 @@ class EventKind(Described):
         "found",
         "status",
     )
-    TASKS_CHECKPOINT = "tasks.checkpoint", "a full checkpoint was written", "number", "done"
+    TASKS_CHECKPOINT = (
+        "tasks.checkpoint",
+        "a full checkpoint was taken: what was so at that moment",
+        "repo",
+        "number",
+        "done",
+        "tasks",
+        "remaining",
+        "blocked",
+        "stale",
+        "patterns",
+        "regression",
+    )
     SOURCE_TICKED = (
         "source.ticked",
         "an imported story is on main, and its boxes in the source are ticked",

@@ -9,6 +9,7 @@ import unicodedata
 
 NO_WIDTH = "\u200b"
 SPECIAL = re.compile(r"[\\`*_{}\[\]()~$^=#]|\A[-+]")
+IN_FILE = re.compile(r"[\\`*_\[\]~]|\A[-+#=]")
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"})
 MEANS = re.compile(r"@|#(?=\w)|!(?=\d)|(?i:\bGH(?=-\d))|(?<=:)(?=//)|(?i:\bwww(?=\.))")
 """A mention, an issue, a pull of Gitea's, an issue of GitHub's in its other form, and the beginning of an address."""
@@ -21,6 +22,13 @@ def prose(text: str, most: int) -> str:
     """One line of plain text."""
     line = MEANS.sub(lambda found: found[0] + NO_WIDTH, cut(seen(text), most))
     return SPECIAL.sub(lambda found: f"\\{found[0]}", line).translate(ENTITIES)
+
+
+def filed(text: str, most: int) -> str:
+    """One line of plain text for a file of a repository, where nobody looks for mentions: with nothing in it that can't
+    be seen, and no more marks than it needs to stay words."""
+    line = IN_FILE.sub(lambda found: f"\\{found[0]}", cut(seen(text), most))
+    return line.translate(ENTITIES).replace("://", "&#58;//")
 
 
 def code(text: str, most: int) -> str:

@@ -172,6 +172,7 @@ class Kind(Described):
     REFACTOR = "refactor", "the tests that were there pass before and after"
     DOCS = "docs", "no code is changed"
     PLAN = "plan", "an idea becomes a task graph without faults, which a person approves (`damascus plan`)"
+    RECORDS = "records", "the files beside the task graph, made by Damascus itself: no agent is sent (`tasks commit`)"
 
 
 def task_status(phase: Phase, started: bool) -> TaskStatus:

@@ -41,6 +41,7 @@ class ServiceName(Described):
     REVIEWS = "reviews", "reads people's reviews of the pull requests"
     REAPER = "reaper", "removes workspaces that nobody needs, after a snapshot of each"
     LANDED = "landed", "checks that main still has what landed"
+    PROJECTOR = "projector", "writes statuses, checkpoints and decisions beside the task graph"
     PRUNER = "pruner", "removes old run folders, homes and unused set-ups, and packs the mirror"
     TICKING = "ticking", "ticks the boxes of imported stories that are on main, in the files that they came from"
     CASCADE = "cascade", "watches CI of every main in a chain, and pauses what needs a red one"

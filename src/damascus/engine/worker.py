@@ -67,6 +67,8 @@ class Worker:
         """A required secret that is not set: nothing is begun here."""
         self.lock: object = None
         self.notes: tuple[str, ...] = ()
+        self.unwritten: list[str] = []
+        """What could not be written into the person's folder, a sentence each."""
         self.ends: list[Callable[[], object]] = []
         """What else ends with this worker."""
         self.housekeeping = Housekeeping([tools, *self.others.values()], worker_id, pace.lease)
@@ -105,6 +107,9 @@ class Worker:
             with suppress(Stopping):
                 self._work(tick)
             self._drain(tick)
+            self.housekeeping.stop()
+            with suppress(Stopping):
+                self.unwritten = self.housekeeping.last_projection()
         except BaseException as err:
             self.tools.log.error("worker failed", error=type(err).__name__)
             raise

@@ -392,6 +392,8 @@ CREATE TABLE public.projections (
     repo_id bigint NOT NULL,
     path text NOT NULL,
     sha256 text NOT NULL,
+    as_main boolean DEFAULT false NOT NULL,
+    part jsonb DEFAULT '{}'::jsonb NOT NULL,
     written_at timestamp with time zone DEFAULT now() NOT NULL
 );
 

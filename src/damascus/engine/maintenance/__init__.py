@@ -4,6 +4,7 @@ own."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -11,6 +12,8 @@ from damascus.engine.agent_step import agent_fault
 from damascus.engine.halts import look_at_halts
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
+from damascus.engine.maintenance.projector import EVERY as PROJECT_EVERY
+from damascus.engine.maintenance.projector import Projector
 from damascus.engine.maintenance.pruner import prune
 from damascus.engine.maintenance.reaper import reap_workspaces
 from damascus.engine.maintenance.regressions import Regressions
@@ -20,7 +23,7 @@ from damascus.engine.maintenance.reviews import look_at_reviews
 from damascus.engine.maintenance.ticking import EVERY as LOOK_AT_BOXES
 from damascus.engine.maintenance.ticking import Ticking
 from damascus.engine.repository_fault import look_after
-from damascus.engine.services import Reports, Service, ServiceName, Supervisor
+from damascus.engine.services import Reports, Service, ServiceName, Supervisor, cause
 from damascus.engine.tools import Tools
 from damascus.store.stream import publish
 
@@ -35,6 +38,7 @@ class Housekeeping:
 
     def __init__(self, everyone: Sequence[Tools], worker_id: str, lease: timedelta) -> None:
         first = everyone[0]
+        self.db = first.db
         rescuer = Rescuer(first.db, first.home / "workers", worker_id, lease)
         self.services = [
             Service(ServiceName.RESCUER, 1.0, rescuer.rescue, longest=SOON),
@@ -44,6 +48,7 @@ class Housekeeping:
             *_of_each(ServiceName.HALTS, 30.0, look_at_halts, everyone),
             *_of_each(ServiceName.REAPER, 300.0, reap_workspaces, everyone),
             *_of_each(ServiceName.LANDED, 600.0, check_landed, everyone),
+            *self._projectors(everyone),
             *_of_each(ServiceName.PRUNER, 900.0, prune, everyone),
         ]
         self._ticking = [Ticking(tools) for tools in everyone]
@@ -59,6 +64,27 @@ class Housekeeping:
             ServiceName.AGENT: [Service(ServiceName.AGENT, 5.0, lambda: agent_fault.look_after_all(everyone))],
         }
         self.threads = [Supervisor(name, services, reports) for name, services in threads.items()]
+
+    def _projectors(self, everyone: Sequence[Tools]) -> list[Service]:
+        self.projectors = {tools.project.repo_id: Projector(tools) for tools in everyone}
+
+        def look(tools: Tools) -> list[str]:
+            return self.projectors[tools.project.repo_id].look()
+
+        return [
+            replace(service, longest=SOON) for service in _of_each(ServiceName.PROJECTOR, PROJECT_EVERY, look, everyone)
+        ]
+
+    def last_projection(self) -> list[str]:
+        """Once all else has ended, so that the files tell of the last story too; what could not be written."""
+        publish(self.db)
+        told = []
+        for projector in self.projectors.values():
+            try:
+                projector.look()
+            except Exception as err:  # what is only shown never fails what was done
+                told.append(cause(err))
+        return told
 
     def start(self) -> None:
         for thread in self.threads:

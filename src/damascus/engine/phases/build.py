@@ -28,6 +28,7 @@ from damascus.engine.steps.propose import PROPOSE, propose
 from damascus.engine.steps.push import PUSH, push
 from damascus.engine.steps.rebase import REBASE, rebase
 from damascus.engine.steps.receipt import RECEIPT, leave_unfinished, missing_proof, receipt_of, write_receipt
+from damascus.engine.steps.records import make_records
 from damascus.engine.steps.red import RED, prove_red
 from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import VERIFY, verify
@@ -40,6 +41,8 @@ def build(run: Run) -> Outcome:
         spec = parse_spec(run.item.spec, run.item.spec_path)
     except UsageError as err:
         return _back_to_spec(str(err))
+    if spec.kind is Kind.RECORDS:
+        return _proposed(run, spec, make_records(run, prepare(run)))
     if run.tools.agent is None:
         return _no_agent(run)
     if spec.contracts and (waits := missing_secret(run, spec)) is not None:

@@ -143,7 +143,11 @@ applied: the agent said that it used it, and its diff shows it$$;
 CREATE TABLE projections (
     repo_id bigint NOT NULL REFERENCES repos (id),
     path text NOT NULL,
+    -- of the whole file, and whether it is main's but for our part: then no byte of it is a person's alone
     sha256 text NOT NULL,
+    as_main boolean NOT NULL DEFAULT false,
+    -- what our part said: statuses by task, or the hash of what stands between our marks
+    part jsonb NOT NULL DEFAULT '{}',
     written_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (repo_id, path)
 );
