@@ -164,6 +164,15 @@ def test_a_graph_is_worked_off_in_the_order_of_its_dependencies(yard: Yard, cli:
     assert "TC: 2/2 pass" in cli("show", "TASK-002").out
 
 
+@pytest.mark.req("A2.6")
+def test_what_halts_is_told_with_what_ends_it(yard: Yard, cli: Cli) -> None:
+    cli("tasks", "add", put(yard, *THREE))
+    cli("hold", "not today")
+    told = cli("tasks", "status").out
+    assert "Halted: a person holds" in told and "not today" in told and "damascus release" in told
+    assert "Goes on" not in told
+
+
 @pytest.mark.req("A1.3")
 def test_rule_1_never_done_without_all_tc_passing(yard: Yard, cli: Cli) -> None:
     cli("tasks", "add", put(yard, task(1, kinds=("unit", "integration"))))

@@ -134,7 +134,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
         found.tasks, table(("task", "title", "status", "now", ""), rows, shrink=(1, 3))[1:], strict=True
     ):
         say(("! " if one.status is TaskStatus.BLOCKED else "  ") + _coloured(one.status, text))
-    say(wrapped(found.halted))
+    for text in found.halted:
+        say(wrapped(text))
     next_step(found.following)
 
 

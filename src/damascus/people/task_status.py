@@ -11,7 +11,9 @@ from damascus.people import claims
 from damascus.people.published import item
 from damascus.store import views
 from damascus.store.db import Row
+from damascus.store.halts import Halt, current
 from damascus.store.tasks import judged_contracts, tasks_of
+from damascus.telling import halts
 from damascus.telling import tasks as in_words
 from damascus.telling.tasks import ToldTask
 
@@ -22,7 +24,9 @@ class GraphStatus:
 
     project: str
     tasks: tuple[ToldTask, ...]
+    halts: tuple[Halt, ...]
     holds: tuple[Row, ...]
+    """Of a person, and of no halt."""
     checkpoint_every: int
 
     @property
@@ -30,8 +34,8 @@ class GraphStatus:
         return in_words.head(self.project, self.tasks, self.checkpoint_every)
 
     @property
-    def halted(self) -> str:
-        return in_words.halted(self.holds, self.tasks)
+    def halted(self) -> list[str]:
+        return in_words.halted(self.halts, self.holds, self.tasks)
 
     @property
     def following(self) -> str:
@@ -47,9 +51,8 @@ class GraphStatus:
             "project": self.project,
             "tasks": [_published(one) for one in self.tasks],
             "checkpoint": {"number": taken, "of": of},
-            "halted": [
-                {"reason": hold["reason"], "halt": hold["halt"], "since": hold["created_at"]} for hold in self.holds
-            ],
+            "halts": [halts.published(one) for one in self.halts],
+            "holds": [{"reason": hold["reason"], "since": hold["created_at"]} for hold in self.holds],
             "goes_on_with": [one.task.story_id for one in self.tasks if one.goes_on],
         }
 
@@ -69,8 +72,14 @@ def status(app: App, project: Project) -> GraphStatus:
         ToldTask(task, rows[task.id], tuple(judged.get(task.id, ())), _unfinished(task.depends_on, done))
         for task in found
     ]
-    holds = db.all("open_holds", project=project.row.id)
-    return GraphStatus(project.row.name, tuple(tasks), tuple(holds), project.config.tasks.checkpoint_every)
+    holds = [hold for hold in db.all("open_holds", project=project.row.id) if hold["halt"] is None]
+    return GraphStatus(
+        project.row.name,
+        tuple(tasks),
+        tuple(current(db, project.row.id)),
+        tuple(holds),
+        project.config.tasks.checkpoint_every,
+    )
 
 
 def _unfinished(needs: Sequence[str], done: set[str]) -> tuple[str, ...]:

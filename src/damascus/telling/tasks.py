@@ -10,8 +10,10 @@ from damascus.domain.tasks import JudgedContract, contract_line
 from damascus.domain.verdict import TaskStatus
 from damascus.domain.waits import ENDED_BY_A_PERSON, ItemState
 from damascus.store.db import Row
+from damascus.store.halts import Halt
 from damascus.store.tasks import TaskRow
 from damascus.store.views import StoryRow
+from damascus.telling.halts import sentence
 from damascus.telling.now import now
 from damascus.telling.phrases import clock, listed, one_line, plural
 
@@ -76,13 +78,21 @@ def line(one: ToldTask) -> tuple[str, str]:
             return now(row), f"waits for {waiting.who or 'nobody'}" if waiting else ""
 
 
-def halted(holds: Sequence[Row], tasks: Sequence[ToldTask]) -> str:
-    """`Halted: nothing. Goes on with TASK-004, TASK-007.`"""
-    if holds and tasks:
-        read_at = tasks[0].row.read_at
-        told = [f"{hold['reason'].rstrip('.')} (since {clock(hold['created_at'], read_at)})" for hold in holds]
-        return f"Halted: {'; '.join(told)}."
-    if tasks and all(one.status is TaskStatus.DONE for one in tasks):
-        return "Halted: nothing. Every task is DONE."
+def halted(halts: Sequence[Halt], holds: Sequence[Row], tasks: Sequence[ToldTask]) -> list[str]:
+    """`Halted: nothing. Goes on with TASK-004, TASK-007.`, or what halts, since when, and what ends it."""
+    read_at = tasks[0].row.read_at
+    told = [sentence(halt, read_at) for halt in halts]
+    for hold in holds:
+        since = clock(hold["created_at"], read_at)
+        told.append(f"Halted: a person holds {hold['repo'] or 'the repository'} (since {since}): {hold['reason']}. "
+                    "It ends when you say: damascus release")  # fmt: skip
+    if holds or any(halt.story is None for halt in halts):
+        return told
+    return [*told, _going_on(tasks)] if told else [f"Halted: nothing. {_going_on(tasks)}"]
+
+
+def _going_on(tasks: Sequence[ToldTask]) -> str:
+    if all(one.status is TaskStatus.DONE for one in tasks):
+        return "Every task is DONE."
     going = [one.task.story_id for one in tasks if one.goes_on]
-    return f"Halted: nothing. {f'Goes on with {listed(going, NAMED)}.' if going else 'Nothing goes on by itself.'}"
+    return f"Goes on with {listed(going, NAMED)}." if going else "Nothing goes on by itself."
