@@ -20,9 +20,16 @@ def graph_text(*names: str) -> str:
 
 def task_yard(folder: Path, url: str, *names: str, more: str = "", graph: str | None = None) -> Yard:
     files = {**FILES, GRAPH: graph_text(*names) if graph is None else graph}
-    yard = Yard(folder, url, files=files, config=config(more))
+    yard = Yard(folder, url, files=files, config=_settings(more))
     yard.add(*(task(name) for name in names))
     return yard
+
+
+def _settings(more: str) -> str:
+    """TOML has a table once, and the yard's own has one as well."""
+    return config(more.replace("[tasks]\n", "[tasks]\nblocked_in_a_row = 1000\n")).replace(
+        "[tasks]\nblocked_in_a_row = 1000\n", "", 1 if "[tasks]" in more else 0
+    )
 
 
 def task(name: str, **parts: Any) -> str:

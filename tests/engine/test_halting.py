@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from damascus.domain.tasks import HaltReason
-from damascus.store import halts
+from damascus.domain.halt import HaltReason
+from damascus.store import halted
 from tests.cli.conftest import Cli, command
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
 from tests.yard import PERSON, Yard
@@ -20,7 +20,7 @@ def made(tmp_path: Path, database_url: str, more: str = "") -> Yard:
 
 
 def reasons(yard: Yard) -> list[tuple[HaltReason, str | None]]:
-    return [(halt.reason, halt.story) for halt in halts.current(yard.db, yard.row.id)]
+    return [(halt.reason, halt.story) for halt in halted.current(yard.db, yard.row.id)]
 
 
 @pytest.mark.req("A2.1")

@@ -119,7 +119,8 @@ def test_a_plain_story_answers_for_its_candidate_alone(tmp_path: Path, database_
 
 def test_on_stale_halt_stops_everything(yard: Yard) -> None:
     config = (yard.repo / "damascus.toml").read_text()
-    yard.commit({"damascus.toml": config + '[tasks]\non_stale = "halt"\n', "one.sh": "echo bye\n"}, "by hand")
+    halting = config.replace("[tasks]\n", '[tasks]\non_stale = "halt"\n')
+    yard.commit({"damascus.toml": halting, "one.sh": "echo bye\n"}, "by hand")
     assert look_at_main(yard.tools()) == ["TASK-1"]
     held = yard.query("SELECT halt FROM repo_holds WHERE released_at IS NULL")
     assert [row["halt"] for row in held] == ["stale"]

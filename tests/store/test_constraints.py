@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from damascus.domain.events import EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.merge_queue import EntryState
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.domain.waits import ItemState, WaitKind
 from damascus.store.db import Database

@@ -4,10 +4,11 @@ import pytest
 
 from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.halt import HaltReason
 from damascus.domain.outcome import NeedsPerson
-from damascus.domain.tasks import HaltReason
 from damascus.store import halts, people
 from damascus.store.db import Database
+from damascus.store.halted import current
 from tests.store.lane import Lane
 
 ASKED = NeedsPerson(None, "which?", ("retry", "cancel the story"), VerdictFeedback(message="no"))
@@ -37,7 +38,7 @@ def test_five_in_a_row_halt_everything_once_with_one_question(lane: Lane) -> Non
     working = lane.claim_one()
     block(lane, 1)
     assert halted(lane) and not halted(lane), "once"
-    [halt] = halts.current(lane.db, lane.project.id)
+    [halt] = current(lane.db, lane.project.id)
     assert (halt.reason, halt.story) == (
         HaltReason.BLOCKED,
         None,
@@ -69,7 +70,7 @@ def test_ended_by_a_person_the_count_begins_anew(lane: Lane, way: str) -> None:
         assert people.release_hold(lane.db, lane.project.id, lane.project.repo_id) == 1
     else:
         assert halts.end_blocked(lane.db, lane.project.id, "Ada")
-    assert halts.current(lane.db, lane.project.id) == [] and not halted(lane)
+    assert current(lane.db, lane.project.id) == [] and not halted(lane)
     assert lane.query("SELECT 1 FROM human_issues WHERE closed_at IS NULL AND item_id IS NULL") == []
     block(lane, 4)
     assert not halted(lane)
@@ -94,11 +95,11 @@ def test_a_task_that_needs_root_halts_alone_and_a_retry_ends_it(lane: Lane) -> N
     needs = VerdictFeedback(message="it called sudo", halt=HaltReason.ROOT)
     item = lane.claim_one()
     lane.settle(item, NeedsPerson(None, "root?", ("retry",), needs))
-    [halt] = halts.current(lane.db, lane.project.id)
+    [halt] = current(lane.db, lane.project.id)
     assert (halt.reason, halt.story, halt.message) == (HaltReason.ROOT, item.story_id, "it called sudo")
     assert lane.claim(3), "others go on"
     people.retry(lane.db, lane.project.id, item.story_id)
-    assert halts.current(lane.db, lane.project.id) == []
+    assert current(lane.db, lane.project.id) == []
     assert lane.events(item.story_id)[-1] == "builder.resumed"
 
 
@@ -107,5 +108,5 @@ def test_a_release_does_not_take_ship_back(lane: Lane) -> None:
     lane.db.one("halt_project", project=lane.project.id, halt="ship", reason="SHIP", item=None)
     people.hold(lane.db, lane.project.id, lane.project.repo_id, "a key was pushed")
     assert people.release_hold(lane.db, lane.project.id, lane.project.repo_id) == 1
-    assert [halt.reason for halt in halts.current(lane.db, lane.project.id)] == [HaltReason.SHIP]
+    assert [halt.reason for halt in current(lane.db, lane.project.id)] == [HaltReason.SHIP]
     assert lane.claim(1) == []

@@ -16,7 +16,7 @@ from damascus.people import claims, overview
 from damascus.people.published import item, worker_info
 from damascus.people.workers import living
 from damascus.store import spending, views
-from damascus.store.halts import current as current_halts
+from damascus.store.halted import current as current_halts
 from damascus.store.views import ProjectView, StoryRow
 from damascus.telling import halts, now, troubles
 

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from damascus.domain.halt import HaltReason
 from damascus.domain.survivors import Survivor
-from damascus.domain.tasks import HaltReason
 
 
 class Conflict(BaseModel):

@@ -46,16 +46,6 @@ class ContractKind(Described):
 KINDS = {str(kind): kind for kind in ContractKind}
 
 
-class HaltReason(Described):
-    """Why the builder stops; there is no other reason (A2)."""
-
-    ROOT = "root", "root rights are needed"
-    BLOCKED = "blocked", "five attempts in a row were blocked, over all tasks"
-    SECRET = "secret", "a required secret is missing"
-    STALE = "stale", "a STALE task needs a person's word"
-    SHIP = "ship", "SHIP was declared"
-
-
 @dataclass(frozen=True)
 class TestContract:
     """One line of a task's test contract: a behaviour, and the test file in which a test proves it."""

@@ -22,10 +22,10 @@ from damascus.domain.errors import DamascusError, Fenced, GitError, RootNeeded, 
 from damascus.domain.events import Event, EventKind
 from damascus.domain.failures import transient_os_error
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.halt import HaltReason
 from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, GivenBack, NeedsPerson, Outcome, Transient
 from damascus.domain.policy import Transition
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Verdict
 from damascus.engine import halts, milestones, repository_fault
 from damascus.engine.elsewhere import at_hand

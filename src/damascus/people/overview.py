@@ -15,7 +15,7 @@ from damascus.engine import guards
 from damascus.people import claims
 from damascus.people.workers import living
 from damascus.store import spending, views
-from damascus.store.halts import current as current_halts
+from damascus.store.halted import current as current_halts
 from damascus.store.views import ProjectView, StoryRow, WorkerRow
 from damascus.system.hostid import host_name, host_of
 from damascus.telling import halts

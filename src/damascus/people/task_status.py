@@ -11,7 +11,7 @@ from damascus.people import claims
 from damascus.people.published import item
 from damascus.store import views
 from damascus.store.db import Row
-from damascus.store.halts import Halt, current
+from damascus.store.halted import Halt, current
 from damascus.store.tasks import judged_contracts, tasks_of
 from damascus.telling import halts
 from damascus.telling import tasks as in_words

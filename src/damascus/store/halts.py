@@ -1,34 +1,14 @@
 """What halts the builder (A2), in the database: attempts in a row that ended blocked, missing secrets, what is told."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from damascus.domain import recovery
 from damascus.domain.events import Event, EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.recovery import QuestionAbout
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Phase
 from damascus.store import graph
 from damascus.store.db import Connection, Database, Row, sql
 from damascus.store.graph import RepoQuestion
 from damascus.store.journal import write_events
-
-
-@dataclass(frozen=True)
-class Halt:
-    """Why, since when, and what is told of it. `story`: it concerns that one alone; None: everything."""
-
-    reason: HaltReason
-    story: str | None
-    since: datetime
-    message: str
-    issue: int | None
-
-
-def current(db: Database, project: int) -> list[Halt]:
-    """What halts the whole builder first."""
-    rows = db.all("view_halts", project=project)
-    return [Halt(HaltReason(r["reason"]), r["story_id"], r["since"], r["message"] or "", r["issue"]) for r in rows]
 
 
 def halt_if_blocked(db: Database, project: int, limit: int) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 from damascus.domain import recovery
 from damascus.domain.errors import DamascusError
 from damascus.domain.events import Event, EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.ids import short
 from damascus.domain.rederived import rederived
 from damascus.domain.spec import digest, parse_spec
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Phase
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events

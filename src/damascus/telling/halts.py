@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import assert_never
 
-from damascus.domain.tasks import HaltReason
-from damascus.store.halts import Halt
+from damascus.domain.halt import HaltReason
+from damascus.store.halted import Halt
 from damascus.telling.phrases import clock, one_line, whole_words
 
 

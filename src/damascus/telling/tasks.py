@@ -10,7 +10,7 @@ from damascus.domain.tasks import JudgedContract, contract_line
 from damascus.domain.verdict import TaskStatus
 from damascus.domain.waits import ENDED_BY_A_PERSON, ItemState
 from damascus.store.db import Row
-from damascus.store.halts import Halt
+from damascus.store.halted import Halt
 from damascus.store.tasks import TaskRow
 from damascus.store.views import StoryRow
 from damascus.telling.halts import sentence

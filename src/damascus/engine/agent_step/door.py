@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from damascus.domain.errors import AgentBroken, TransientError
 from damascus.domain.events import Event, EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Outcome
 from damascus.domain.ports import Report
@@ -19,7 +20,6 @@ from damascus.domain.roles import writes_files
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import commits, milestones
 from damascus.engine.agent_step import agent_fault, briefs, patterns, results

@@ -13,12 +13,12 @@ from damascus.domain import recovery
 from damascus.domain.decisions import AgentDecision
 from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.halt import HaltReason
 from damascus.domain.outcome import NeedsPerson, Rejected
 from damascus.domain.ports import Denial, Finding, Report, Usage
 from damascus.domain.signs import EndedBy
 from damascus.domain.storable import clean
 from damascus.domain.strict_json import Unreadable, read_json
-from damascus.domain.tasks import HaltReason
 from damascus.domain.verdict import Verdict
 from damascus.domain.visible import visible
 from damascus.engine.agent_step.sending import Sent
