@@ -1,7 +1,7 @@
 -- One transition, in one round trip: fence check, journal, row, lease, scope, queue, worker record, events, question.
 -- p -> 'columns' are columns of work_items by name, exactly those that change: a new column needs nothing here. Bytes and spans
 -- come apart, jsonb has no place for them. Where only usual ones change, the statement is planned once for a connection; one
--- with another column is planned anew, which takes a quarter of the settle.
+-- with another column is planned anew.
 CREATE OR REPLACE FUNCTION settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans scope_span[])
 RETURNS SETOF work_items LANGUAGE plpgsql AS $$
 DECLARE
