@@ -1,4 +1,4 @@
-"""What halts the builder now. Read by `status`: nothing heavy is imported here. store/halts.py begins and ends halts."""
+"""What halts the builder now. Read by `status`: nothing heavy is imported here. store/halts.py begins and ends it."""
 
 from dataclasses import dataclass
 from datetime import datetime
