@@ -9,7 +9,7 @@ from damascus.domain.errors import DamascusError
 from damascus.domain.verdict import Phase, TaskStatus
 from damascus.people import claims
 from damascus.people.published import item
-from damascus.store import views
+from damascus.store import projections, views
 from damascus.store.db import Row
 from damascus.store.tasks import judged_contracts, tasks_of
 from damascus.telling import tasks as in_words
@@ -24,6 +24,8 @@ class GraphStatus:
     tasks: tuple[ToldTask, ...]
     holds: tuple[Row, ...]
     checkpoint_every: int
+    edited: tuple[Row, ...] = ()
+    """Statuses that somebody wrote into a graph by hand: told, not obeyed."""
 
     @property
     def head(self) -> str:
@@ -50,6 +52,7 @@ class GraphStatus:
             "halted": [
                 {"reason": hold["reason"], "halt": hold["halt"], "since": hold["created_at"]} for hold in self.holds
             ],
+            "edited": list(self.edited),
             "goes_on_with": [one.task.story_id for one in self.tasks if one.goes_on],
         }
 
@@ -69,8 +72,9 @@ def status(app: App, project: Project) -> GraphStatus:
         ToldTask(task, rows[task.id], tuple(judged.get(task.id, ())), _unfinished(task.depends_on, done))
         for task in found
     ]
+    edited = tuple(projections.edited(db, project.row.id))
     holds = db.all("open_holds", project=project.row.id)
-    return GraphStatus(project.row.name, tuple(tasks), tuple(holds), project.config.tasks.checkpoint_every)
+    return GraphStatus(project.row.name, tuple(tasks), tuple(holds), project.config.tasks.checkpoint_every, edited)
 
 
 def _unfinished(needs: Sequence[str], done: set[str]) -> tuple[str, ...]:
