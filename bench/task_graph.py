@@ -10,15 +10,28 @@ from pathlib import Path
 from bench import queue_database
 from bench.overhead import ENV
 from bench.table import Result
+from damascus.engine.maintenance.projector import Projector
+from damascus.engine.tools import nothing
 from damascus.lab.ground import Playground
 from damascus.people import task_graph
 from damascus.people.acts import Actor
+from damascus.store.stream import publish
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import read_graph
+from damascus.toolset import make_tools
 
 TASKS, RUNS = 2_000, 7
 CHECK_LIMIT = 0.5
 ADD_LIMIT = 3.0
+PROJECTED = 200
+PROJECT_LIMIT = 0.05
+AS_IF_LANDED = """\
+WITH done AS (
+    UPDATE work_items SET phase = 'done', state = 'resting', claims = 1, merged_commit = repeat('a', 40), pr_url = 'p',
+           wait_kind = NULL, wait_key = NULL, not_before = NULL
+     WHERE story_id = %s RETURNING id, project_id)
+INSERT INTO events_outbox (project_id, item_id, kind, body)
+SELECT project_id, id, 'story.landed', '{"commit": "a", "proof": "p"}' FROM done"""
 IN_A_BATCH = 20
 TASK = """\
 ### TASK-{number:04d}: Part {number} of the application
@@ -63,7 +76,7 @@ def _needs(number: int) -> str:
 
 
 def measure() -> list[Result]:
-    return [_checked(), *_added()]
+    return [_checked(), *_added(), _projected()]
 
 
 def _added() -> list[Result]:
@@ -102,4 +115,30 @@ def _checked() -> Result:
 def _seconds(command: list[str], folder: Path) -> float:
     began = time.monotonic()
     subprocess.run(command, cwd=folder, env=ENV, check=True, capture_output=True)
+    return time.monotonic() - began
+
+
+def _projected() -> Result:
+    """All files in the person's folder, written after each landing until half of the tasks are done."""
+    with tempfile.TemporaryDirectory(prefix="damascus-bench-") as name, queue_database.server() as server:
+        ground = Playground(Path(name), server.url(), files={"TASK-GRAPH.md": graph_text(PROJECTED)})
+        project = ground.app.project(ground.repo)
+        difference = task_graph.compare(ground.db, project, ground.repo / "TASK-GRAPH.md")
+        task_graph.add(ground.app, project, difference, Actor("bench"))
+        projector = Projector(make_tools(ground.app, project, None, lambda: False, nothing))
+        took = [_project_seconds(ground, projector, number) for number in range(PROJECTED // 2)]
+        ground.db.close()
+    median, worst = statistics.median(took[1:]), max(took[1:])
+    note = (
+        f"median of {len(took) - 1}; the slowest {worst * 1000:.0f} ms, the first of a worker {took[0] * 1000:.0f} ms"
+    )
+    told = f"projection after a landing, {PROJECTED} tasks, ms"
+    return Result(told, median * 1000, f"≤ {PROJECT_LIMIT * 1000:g}", median <= PROJECT_LIMIT, note)
+
+
+def _project_seconds(ground: Playground, projector: Projector, number: int) -> float:
+    ground.db.run(lambda c: c.execute(AS_IF_LANDED.encode(), (f"TASK-{number:04d}",)))
+    publish(ground.db)
+    began = time.monotonic()
+    assert projector.look()
     return time.monotonic() - began

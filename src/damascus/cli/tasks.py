@@ -136,6 +136,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = F
         say(("! " if one.status is TaskStatus.BLOCKED else "  ") + _coloured(one.status, text))
     for text in found.halted:
         say(wrapped(text))
+    for line in in_words.edited(found.edited):
+        say(wrapped(line))
     next_step(found.following)
 
 

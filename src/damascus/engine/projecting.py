@@ -19,7 +19,7 @@ from damascus.tasks.projections.checkpoint import NOT_RUN, OK, checkpoint_file, 
 from damascus.tasks.projections.facts import FullCheckpoint, TaskFacts, TaskProof
 from damascus.tasks.projections.records import assumptions_file, decisions_file, ownership_file
 from damascus.tasks.projections.region import with_region
-from damascus.tasks.statuses import Written, statuses_in, with_statuses
+from damascus.tasks.statuses import Written, with_statuses
 
 NAMES = ("CHECKPOINT.md", "DECISIONS.md", "ASSUMPTIONS.md", "FILE_OWNERSHIP_MAP.md")
 WAITS = (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
@@ -61,15 +61,14 @@ class BuilderFacts:
         self._specs: dict[str, Spec | None] = {}
         self._proofs: dict[tuple[int, str], TaskProof] = {}
 
-    def look(self, settings: TasksConfig, order: Mapping[str, int] | None = None) -> Projection:
-        """`order` is each task's place in its graph; without it they are counted as they were added."""
-        rows = self._tasks()
+    def look(self, settings: TasksConfig) -> Projection:
+        rows = projections.task_rows(self.db, self.project.repo_id)
         items = {row["story_id"]: row["id"] for row in rows}
-        landed = projections.landings(self.db, list(items.values()))
         names = {ident: name for name, ident in items.items()}
+        landed = projections.landings(self.db, list(names))
         self._learn(rows)
         last = {one["item_id"]: one["at"] for one in landed}
-        tasks = tuple(self._numbered([self._facts(row, last.get(row["id"])) for row in rows], order or {}))
+        tasks = tuple(self._facts(number, row, last.get(row["id"])) for number, row in enumerate(rows, 1))
         found = Projection(tasks, items, tuple(names[one["item_id"]] for one in landed), self._full(), {})
         return self.with_texts(found, settings)
 
@@ -88,35 +87,26 @@ class BuilderFacts:
         paths = [join(folder, name) for name in NAMES]
         return replace(found, full=full, texts=dict(zip(paths, texts, strict=True)))
 
-    def _tasks(self) -> list[Row]:
-        """Those whose spec names a graph, by its own word."""
-        rows = projections.task_rows(self.db, self.project.repo_id)
-        unknown = {row["spec_hash"] for row in rows} - self._specs.keys()
-        self._specs |= projections.specs(self.db, self.project.repo_id, unknown)
-        return [row for row in rows if (spec := self._specs.get(row["spec_hash"])) and spec.graph]
-
-    def _facts(self, row: Row, landed_at: datetime | None) -> TaskFacts:
-        spec = self._specs[row["spec_hash"]]
-        assert spec is not None
+    def _facts(self, number: int, row: Row, landed_at: datetime | None) -> TaskFacts:
+        spec = self._specs.get(row["spec_hash"])
         phase = Phase(row["phase"])
         return TaskFacts(
             id=row["story_id"],
             title=row["title"],
             status=task_status(phase, row["started"]),
-            graph=spec.graph,
+            graph=row["graph"],
+            number=number,
             commit=row["merged_commit"] or "",
             landed_at=landed_at,
-            exempt=spec.contract_exempt,
+            exempt=spec.contract_exempt if spec else "",
             reason=_reason(row, phase),
             proof=self._proofs.get((row["id"], row["merged_commit"] or ""), TaskProof()),
         )
 
-    def _numbered(self, tasks: list[TaskFacts], order: Mapping[str, int]) -> list[TaskFacts]:
-        placed = sorted(tasks, key=lambda task: order.get(task.id, len(order)))
-        return [replace(task, number=number) for number, task in enumerate(placed, 1)]
-
     def _learn(self, rows: list[Row]) -> None:
-        """The proofs of what landed since the last look."""
+        """The specs that are new, and the proofs of what landed since the last look."""
+        unknown = {row["spec_hash"] for row in rows} - self._specs.keys()
+        self._specs |= projections.specs(self.db, self.project.repo_id, unknown)
         new = {row["id"]: str(row["merged_commit"]) for row in rows if row["phase"] == Phase.DONE}
         new = {item: commit for item, commit in new.items() if (item, commit) not in self._proofs}
         if not new:
@@ -146,10 +136,6 @@ class BuilderFacts:
             taken.append(number)
             number, reached = number + 1, reached + every
         return taken
-
-
-def order_in(raw: bytes) -> dict[str, int]:
-    return {ident: place for place, ident in enumerate(statuses_in(raw))}
 
 
 def _reason(row: Row, phase: Phase) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from damascus.app import Project
 from damascus.domain.errors import UsageError
 from damascus.domain.ids import Sha
-from damascus.engine.projecting import BuilderFacts, order_in
+from damascus.engine.projecting import BuilderFacts
 from damascus.engine.recording import queue_records
 from damascus.engine.steps.records import changes_of
 from damascus.people.acts import Done
@@ -33,8 +33,7 @@ def commit(db: Database, project: Project) -> Committed:
             f"{under_way} is under way already; it takes what is known when it is built.", _next(), under_way
         )
     settings, tip = project.config.tasks, _tip(project)
-    graph = project.mirror.read(tip, settings.graph)
-    found = BuilderFacts(db, project.row).look(settings, order_in(graph) if graph else None)
+    found = BuilderFacts(db, project.row).look(settings)
     if not found.tasks:
         raise UsageError("there is no task in the queue. Add a task graph first: damascus tasks add TASK-GRAPH.md")
     changed = tuple(sorted(changes_of(project.mirror, tip, found)))

@@ -9,7 +9,7 @@ from damascus.domain.errors import DamascusError
 from damascus.domain.verdict import Phase, TaskStatus
 from damascus.people import claims
 from damascus.people.published import item
-from damascus.store import views
+from damascus.store import projections, views
 from damascus.store.db import Row
 from damascus.store.halted import Halt, current
 from damascus.store.tasks import judged_contracts, tasks_of
@@ -28,6 +28,8 @@ class GraphStatus:
     holds: tuple[Row, ...]
     """Of a person, and of no halt."""
     checkpoint_every: int
+    edited: tuple[Row, ...] = ()
+    """Statuses that somebody wrote into a graph by hand: told, not obeyed."""
 
     @property
     def head(self) -> str:
@@ -53,6 +55,7 @@ class GraphStatus:
             "checkpoint": {"number": taken, "of": of},
             "halts": [halts.published(one) for one in self.halts],
             "holds": [{"reason": hold["reason"], "since": hold["created_at"]} for hold in self.holds],
+            "edited": list(self.edited),
             "goes_on_with": [one.task.story_id for one in self.tasks if one.goes_on],
         }
 
@@ -79,6 +82,7 @@ def status(app: App, project: Project) -> GraphStatus:
         tuple(current(db, project.row.id)),
         tuple(holds),
         project.config.tasks.checkpoint_every,
+        tuple(projections.edited(db, project.row.id)),
     )
 
 

@@ -77,6 +77,11 @@ def tell_edited(db: Database, project: ProjectRow, item: int, body: dict[str, ob
     db.run(lambda c: write_events(c, project.id, item, ((EventKind.TASKS_STATUS_EDITED, body),)))
 
 
+def edited(db: Database, project: int) -> list[Row]:
+    """Statuses that somebody wrote by hand in the last day."""
+    return db.all("statuses_edited", project=project)
+
+
 def written(db: Database, repo: int) -> dict[str, ProjectedFile]:
     return {row["path"]: ProjectedFile(**row) for row in db.all("projections_of", repo=repo)}
 

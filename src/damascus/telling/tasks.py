@@ -96,3 +96,13 @@ def _going_on(tasks: Sequence[ToldTask]) -> str:
         return "Every task is DONE."
     going = [one.task.story_id for one in tasks if one.goes_on]
     return f"Goes on with {listed(going, NAMED)}." if going else "Nothing goes on by itself."
+
+
+def edited(rows: Sequence[Row]) -> list[str]:
+    """A line for each status that somebody wrote into a graph."""
+    return [
+        one_line(
+            f"{row['file']} said {row['found']} of {row['task']}, by hand: it is {row['status']}, as written there."
+        )
+        for row in rows
+    ]

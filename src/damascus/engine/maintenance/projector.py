@@ -14,7 +14,7 @@ from typing import Any
 
 from damascus.domain.config import Config
 from damascus.domain.errors import DamascusError, TransientError
-from damascus.engine.projecting import BuilderFacts, Projection, order_in
+from damascus.engine.projecting import BuilderFacts, Projection
 from damascus.engine.recording import queue_records
 from damascus.engine.tools import Tools
 from damascus.git.repository import Repository
@@ -48,7 +48,7 @@ class Projector:
         if newest == self._seen and self._marks == self._files(self._marks):
             return []
         folder = self._place()
-        found = self._gathered(folder)
+        found = self._gathered()
         done, troubles = self._write_all(folder, found) if folder else ([], [])
         self._folder, self._marks = folder, {}
         self._marks = self._files(dict.fromkeys(found.paths))
@@ -65,11 +65,10 @@ class Projector:
         here = self.tools.here
         return here.checked_out_at(self.tools.target) if here is not None else None
 
-    def _gathered(self, folder: Path | None) -> Projection:
+    def _gathered(self) -> Projection:
         config = self._config()
         settings = config.tasks
-        graph = self._read(folder, settings.graph) if folder else None
-        found = self.facts.look(settings, order_in(graph) if graph else None)
+        found = self.facts.look(settings)
         if self.facts.take_due(found, settings.checkpoint_every):
             found = self.facts.with_texts(found, settings)
         if settings.commit == "checkpoint" and found.full:
@@ -88,13 +87,6 @@ class Projector:
 
     def _config(self) -> Config:
         return self.tools.read_config(self.tools.mirror.tip(self.tools.target) or self.tools.forge.main_tip())
-
-    def _read(self, folder: Path, path: str) -> bytes | None:
-        try:
-            known = read_plain(folder, path)
-        except DamascusError:  # told when it is to be written
-            return None
-        return known.content if known else None
 
     # ── writing ───────────────────────────────────────────────────────────────────────────────────────
 

@@ -10,7 +10,7 @@ from damascus.domain.outcome import Landed, Outcome
 from damascus.domain.verdict import Kind, Phase
 from damascus.engine import commits
 from damascus.engine.agent_step.workspace import StartingPoint
-from damascus.engine.projecting import BuilderFacts, Projection, order_in
+from damascus.engine.projecting import BuilderFacts, Projection
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.implement import Made
@@ -43,8 +43,7 @@ def _committed(made: Made) -> tuple[Event, ...]:
 
 def _made(run: Run, base: Sha) -> Made:
     mirror, config = run.tools.mirror, run.tools.read_config(base)
-    graph = mirror.read(base, config.tasks.graph)
-    found = BuilderFacts(run.tools.db, run.tools.project).look(config.tasks, order_in(graph) if graph else None)
+    found = BuilderFacts(run.tools.db, run.tools.project).look(config.tasks)
     changes = changes_of(mirror, base, found)
     if not changes:
         return Made(exit_code=0, base=base)

@@ -4,12 +4,12 @@
 SELECT last_seq FROM stream;
 
 -- name: task_rows
--- Every story of a repository whose front matter may name a task graph; its spec says for certain.
-SELECT i.id, i.story_id, i.title, i.phase, i.claims > 0 AS started, i.spec_hash, i.merged_commit, i.change,
+-- The tasks of a repository, in the order of their graphs.
+SELECT i.id, i.story_id, i.title, i.phase, i.claims > 0 AS started, i.graph, i.spec_hash, i.merged_commit, i.change,
        (SELECT h.question FROM human_issues h WHERE h.item_id = i.id AND h.closed_at IS NULL ORDER BY h.id DESC LIMIT 1)
            AS question
   FROM work_items i
- WHERE i.repo_id = %(repo)s::bigint AND position('\x0a67726170683a'::bytea IN i.spec) > 0 ORDER BY i.id;
+ WHERE i.repo_id = %(repo)s::bigint AND i.graph IS NOT NULL ORDER BY i.graph, i.graph_at NULLS LAST, i.id;
 
 -- name: task_specs
 SELECT spec_hash, spec_path, spec FROM work_items
@@ -34,6 +34,15 @@ SELECT item_id, pattern, title FROM pattern_uses
 SELECT body, created_at FROM events_outbox
  WHERE project_id = %(project)s::bigint AND item_id IS NULL AND kind = 'tasks.checkpoint'
    AND body ->> 'repo' = %(repo)s::text ORDER BY id;
+
+-- name: statuses_edited
+-- What somebody wrote into a graph lately, the last of each task.
+SELECT DISTINCT ON (e.item_id) e.body ->> 'file' AS file, e.body ->> 'task' AS task, e.body ->> 'found' AS found,
+       e.body ->> 'status' AS status, e.created_at AS at
+  FROM events_outbox e JOIN work_items i ON i.id = e.item_id
+ WHERE i.project_id = %(project)s::bigint AND i.graph IS NOT NULL AND e.kind = 'tasks.status_edited'
+   AND e.created_at > now() - interval '1 day'
+ ORDER BY e.item_id, e.id DESC;
 
 -- name: records_under_way
 SELECT story_id FROM work_items
