@@ -49,6 +49,7 @@ VERBS: Mapping[str, Verb] = {
     "send-back": Verb("approve", "Send it back, with a message to its agent.", "send_back"),
     "retry": Verb("retry", "Give a story a new budget of tries.", "retry"),
     "cancel": Verb("cancel", "End a story.", "cancel"),
+    "ship": Verb("ship", "Declare SHIP: verify main for a release.", "ship"),
     "hold": Verb("hold", "Stop a repository and its chain.", "hold"),
     "release": Verb("hold", "End the holds on a repository.", "release"),
     "patterns": Verb("patterns", "The pattern library: search it, add to it."),

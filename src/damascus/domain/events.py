@@ -200,7 +200,13 @@ class EventKind(Described):
     STORY_CHANGE_UNDONE = "story.change_undone", "a person took a change back before anything had begun", "by"
     BUILDER_HALTED = "builder.halted", "the builder stops, and why", "reason", "story", "message"
     BUILDER_RESUMED = "builder.resumed", "what halted the builder is over", "reason", "by"
-    SHIP_DECLARED = "ship.declared", "a person declared SHIP: nothing new is begun", "by", "note", "verdict"
+    SHIP_DECLARED = "ship.declared", "a person declared SHIP: nothing new is begun", "by", "note"
+    SHIP_VERIFIED = (
+        "ship.verified",
+        "main was verified for a release, and the verdict is computed",
+        "verdict",
+        "commits",
+    )
     SHIP_UNDONE = "ship.undone", "a person took SHIP back", "by"
     REGRESSION_FOUND = (
         "regression.found",

@@ -163,7 +163,7 @@ ALTER TABLE events_outbox ADD CONSTRAINT events_outbox_kind_check CHECK (kind IN
     'blocked.spec_wrong', 'blocked.worker_crash', 'story.landed', 'story.not_on_main', 'story.reverted', 'story.cancelled', 'story.retried',
     'story.spec_approved', 'story.approved', 'story.sent_back', 'story.resumed', 'story.handed_over', 'budget.raised',
     'issue.opened', 'issue.answered', 'repo.held', 'repo.released', 'repo.red', 'repo.green', 'story.stale', 'story.reapproved',
-    'story.change_undone', 'builder.halted', 'builder.resumed', 'ship.declared', 'ship.undone', 'regression.found',
+    'story.change_undone', 'builder.halted', 'builder.resumed', 'ship.declared', 'ship.verified', 'ship.undone', 'regression.found',
     'decision.recorded', 'patterns.matched', 'pattern.accepted', 'tasks.status_edited', 'tasks.checkpoint',
     'source.ticked')) NOT VALID;
 COMMENT ON CONSTRAINT events_outbox_kind_check ON events_outbox IS 'domain/events.py says what each one tells.';
