@@ -20,9 +20,9 @@ def laid(yard: Yard, kind: str) -> dict[str, str]:
     return {name: (yard.repo / name).read_bytes().decode() for name in SAMPLES[kind]}
 
 
-def landed(yard: Yard, story: str) -> None:
+def landed(yard: Yard, story: str, commit: str = "") -> None:
     """As if its work had come to main, where its commit is the tip."""
-    tip = yard.git("rev-parse", "main").strip()
+    tip = commit or yard.git("rev-parse", "main").strip()
     yard.query(
         "UPDATE work_items SET phase = 'done', state = 'resting', merged_commit = %s, pr_url = 'local://1', "
         "updated_at = now() WHERE story_id = %s RETURNING id", tip, story,
@@ -52,6 +52,8 @@ def test_round_trip(kind: str, yard: Yard, cli: Cli) -> None:
 
     ticking = Ticking(yard.tools())
     assert ticking.look() == []
+    landed(yard, WHOLE[kind], "0" * 40)
+    assert ticking.look() == [], "done by the queue's word alone"
     assert {name: (yard.repo / name).read_text() for name in files} == files, "nothing is ticked before it is on main"
     landed(yard, WHOLE[kind])
     [told] = ticking.look()

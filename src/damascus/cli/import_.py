@@ -12,10 +12,11 @@ from damascus.cli.say import as_json as print_json
 from damascus.cli.say import aside, next_step, say, say_wrapped, tell
 from damascus.cli.tables import table
 from damascus.domain.errors import UsageError
+from damascus.engine.maintenance.ticking import TickedBoxes
 from damascus.people import importing
 from damascus.people.import_issues import plan_issues
 from damascus.people.import_shown import HEAD, as_record, counted, notes, rows
-from damascus.people.importing import FOLDER, ImportPlan
+from damascus.people.importing import FOLDER, ImportDone, ImportPlan
 from damascus.tasks.importers import IMPORTERS
 from damascus.tasks.importers.issues import FORMAT
 from damascus.telling.phrases import plain, plural
@@ -56,14 +57,17 @@ def import_(
     if not as_json:
         _show(plan)
     if graph and not dry_run:
-        tell(importing.write_graph(project, plan, graph, Path.cwd()))
-        return 0
+        return _tell_done(plan, importing.write_graph(project, plan, graph, Path.cwd()), [], as_json=as_json)
     if dry_run or not _agreed(plan, yes=yes, as_json=as_json):
         return _looked_at(plan, as_json=as_json, dry_run=dry_run)
     ticked = importing.tick_again(project, plan)
-    done = importing.carry_out(db, project, plan)
+    return _tell_done(plan, importing.carry_out(db, project, plan), ticked, as_json=as_json)
+
+
+def _tell_done(plan: ImportPlan, done: ImportDone, ticked: list[TickedBoxes], *, as_json: bool) -> int:
     if as_json:
-        print_json(as_record(plan) | {"queued": list(done.stories), "files": list(done.files)})
+        boxes = [{"file": each.file, "boxes": list(each.boxes), "left": list(each.left)} for each in ticked]
+        print_json(as_record(plan) | {"queued": list(done.stories), "files": list(done.files), "ticked": boxes})
         return 0
     for each in ticked:
         for left in each.left:

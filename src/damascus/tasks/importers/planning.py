@@ -147,5 +147,8 @@ def _fate(one: Imported, known: KnownImport | None, skipped: str) -> tuple[Fate,
     if known.mark == one.mark or one.done:
         return Fate.UNCHANGED, ""
     if known.begun:
-        return Fate.LEFT, f"it has begun (phase {known.phase})"
+        again = (
+            f"; to have it built anew: damascus change {known.story} --why TEXT" if known.phase == Phase.DONE else ""
+        )
+        return Fate.LEFT, f"it has begun (phase {known.phase}), so it is left as it is{again}"
     return Fate.CHANGED, ""
