@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from damascus.domain.events import Event, EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.release import ReleaseReceipt
-from damascus.domain.tasks import HaltReason
 from damascus.store.db import Connection, Database, jsonb, sql
 from damascus.store.journal import write_events
 
