@@ -103,3 +103,25 @@ def test_a_chain_as_long_as_the_graph_is_queued(db: Database) -> None:
     queueing.add(db, lane.project, [story(task) for task in reversed(chain)], "feat/", 5)
     assert lane.query("SELECT count(*) AS n FROM work_items") == [{"n": length}]
     assert [item.story_id for item in lane.claim(5)] == ["TASK-000"]
+
+
+@pytest.mark.req("A1.1", "A15")
+def test_who_waited_behind_an_edited_task_is_not_forgotten(db: Database) -> None:
+    """Of those that want the same files one stands in line and the others behind it. Edited, it stands elsewhere."""
+    lane = Lane(db)
+    contracts = [(TestContract("TC-1", "works", ContractKind.UNIT, "tests/t.py"),)] * 3
+    held, first, behind = (
+        Task(_id(n), "t", n, output_files=("src/a.py" if n else "src/",), contracts=each)
+        for n, each in enumerate(contracts)
+    )
+    queueing.add(db, lane.project, [story(task) for task in (held, first, behind)], "feat/", 5)
+    [item] = lane.claim(3)
+    assert sorted(lane.states().values()) == ["behind", "leased", "scope"]
+    waits = next(name for name, state in lane.states().items() if state == "scope")
+    elsewhere = replace(
+        held, id=StoryId(waits), output_files=("b.py",), contracts=(replace(contracts[0][0], file="tests/u.py"),)
+    )
+    queueing.add(db, lane.project, [story(elsewhere)], "feat/", 5, unbegun=True)
+    assert [each.story_id for each in lane.claim(3)] == [waits]
+    lane.land(item)
+    assert len(lane.claim(3)) == 1, lane.states()

@@ -74,12 +74,11 @@ def add(
         _refuse_first(_taken(new, existing, unbegun=unbegun))
         ids: dict[str, int] = {name: row["id"] for name, row in existing.items()}
         queued = [Queued(row["story_id"], False, row["phase"], True) for name, row in existing.items() if name in kept]
-        for story in _in_order(new, existing):
-            deps = [ids[dep.lower()] for dep in story.spec.depends_on]
-            row = existing.get(story.spec.story.lower())
-            ids[story.spec.story.lower()] = _write(c, project, story, deps, (prefix, budget, row))
+        ordered = _in_order(new, existing)
+        _put(c, project, ordered, (prefix, budget, existing), ids)
+        for story in ordered:
             phase = "spec" if story.rough and story.spec.missing() else "build"
-            queued.append(Queued(story.spec.story, row is not None, phase))
+            queued.append(Queued(story.spec.story, story.spec.story.lower() in existing, phase))
         _rank(c, stories, ids)
         return queued
 
@@ -202,24 +201,32 @@ def _visit(first: NewStory, by_name: dict[str, NewStory], done: dict[str, NewSto
             enter(by_name[needed.lower()])
 
 
-def _write(
+def _put(
     c: Connection,
     project: ProjectRow,
-    story: NewStory,
-    deps: list[int],
-    how: tuple[str, int, Row | None],
-) -> int:
-    prefix, budget, known = how
-    params = _columns(project, story, deps) | {"budget": budget, "branch": f"{prefix}{story.spec.story}"}
-    body: dict[str, object] = {"story": story.spec.story, "spec": digest(story.raw)}
-    if known is None:  # what is new closes no circle: nobody could name it before
-        row = c.execute(sql("add_item"), params | {"events": jsonb([[EventKind.STORY_ADDED, body]])}).fetchone()
-        assert row is not None
-        return int(row["id"])
-    _replace(c, known, params)
-    write_events(c, project.id, known["id"], ((EventKind.STORY_REPLACED, body),))
-    _refuse_cycle(c, known["id"], story)
-    return int(known["id"])
+    stories: Sequence[NewStory],
+    how: tuple[str, int, dict[str, Row]],
+    ids: dict[str, int],
+) -> None:
+    """New rows in one go: their ids are known first. What is new closes no circle: nobody could name it before."""
+    prefix, budget, existing = how
+    fresh = [story.spec.story.lower() for story in stories if story.spec.story.lower() not in existing]
+    ids |= zip(fresh, (row["id"] for row in c.execute(sql("new_item_ids"), {"count": len(fresh)})), strict=True)
+    rows = []
+    for story in stories:
+        deps = [ids[dep.lower()] for dep in story.spec.depends_on]
+        params = _columns(project, story, deps) | {"budget": budget, "branch": f"{prefix}{story.spec.story}"}
+        body: dict[str, object] = {"story": story.spec.story, "spec": digest(story.raw)}
+        known = existing.get(story.spec.story.lower())
+        if known is None:
+            told = jsonb([[EventKind.STORY_ADDED, body]])
+            rows.append(params | {"id": ids[story.spec.story.lower()], "events": told})
+            continue
+        _replace(c, known, params)
+        write_events(c, project.id, known["id"], ((EventKind.STORY_REPLACED, body),))
+        _refuse_cycle(c, known["id"], story)
+    if rows:
+        c.cursor().executemany(sql("add_item"), rows)
 
 
 def _replace(c: Connection, known: Row, params: dict[str, Any]) -> None:

@@ -1,15 +1,18 @@
 -- Stories as rows: queued, found, counted.
 
 -- name: add_item
--- With the event that tells of it: one round trip for each of thousands.
-WITH added AS (INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, priority, deadline_at, depends_on,
+-- With the event that tells of it. Its id is taken before (new_item_ids): who depends on it can be sent without waiting.
+WITH added AS (INSERT INTO work_items (id, project_id, project, repo_id, story_id, title, phase, state, priority, deadline_at, depends_on,
     file_scope, spans, spec, spec_hash, spec_path, acceptance, rough, branch, budget_cycles, graph, graph_at)
-VALUES (%(project_id)s::bigint, %(project)s::text, %(repo_id)s::bigint, %(story_id)s::text, %(title)s::text, %(phase)s::text,
+OVERRIDING SYSTEM VALUE VALUES (%(id)s::bigint, %(project_id)s::bigint, %(project)s::text, %(repo_id)s::bigint, %(story_id)s::text, %(title)s::text, %(phase)s::text,
     'ready', %(priority)s::smallint, now() + %(slack)s::interval, %(depends_on)s::bigint[], %(file_scope)s::text[],
     %(spans)s::scope_span[], %(spec)s::bytea, %(spec_hash)s::text, %(spec_path)s::text, %(acceptance)s::bytea, %(rough)s::bool,
     %(branch)s::text, %(budget)s::int, %(graph)s::text, %(graph_at)s::int)
 RETURNING id)
 SELECT id, write_events(%(project_id)s::bigint, id, %(events)s::jsonb) FROM added;
+
+-- name: new_item_ids
+SELECT nextval(pg_get_serial_sequence('work_items', 'id')) AS id FROM generate_series(1, %(count)s::int);
 
 -- name: replace_item
 UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 'ready', priority = %(priority)s::smallint,
