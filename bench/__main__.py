@@ -12,6 +12,7 @@ def main(only: list[str]) -> int:
         coverage,
         cycles,
         judged_again,
+        makespan,
         mutation,
         overhead,
         prompt_tokens,
@@ -19,6 +20,7 @@ def main(only: list[str]) -> int:
         receipts,
         sandbox_start,
         startup,
+        task_graph,
         write_pipeline,
     )
 
@@ -27,6 +29,7 @@ def main(only: list[str]) -> int:
         "proofs": proofs.measure,
         "cycles": cycles.measure,
         "claims": claim_time.measure,
+        "makespan": makespan.measure,
         "startup": startup.measure,
         "writes": write_pipeline.measure,
         "sandbox": sandbox_start.measure,
@@ -36,6 +39,7 @@ def main(only: list[str]) -> int:
         "judged_again": judged_again.measure,
         "coverage": coverage.measure,
         "receipts": receipts.measure,
+        "tasks": task_graph.measure,
     }
     results: list[Result] = []
     for name, part in parts.items():

@@ -28,6 +28,7 @@ from damascus.store.db import Database
 from damascus.store.embedded.database import EmbeddedServer
 from damascus.store.evidence import KeptEvidence
 from damascus.store.migrate import migrate
+from damascus.store.owners import KeptOwners
 from damascus.store.screenshots import KeptPictures
 from damascus.system.sandbox import detect
 
@@ -73,7 +74,13 @@ def _round(
     """By a runner that remembers nothing: seconds beside the runs, how many were made, and our own processor time."""
     runner = Timed(mirror, folder / "checkouts", keeping=keeping)
     assert isinstance(keeping.runs, KeptEvidence)
-    judges = gates(runner, mirror, scanner, KeptPictures(keeping.runs.db, keeping.runs.repo))
+    judges = gates(
+        runner,
+        mirror,
+        scanner,
+        KeptPictures(keeping.runs.db, keeping.runs.repo),
+        KeptOwners(keeping.runs.db, keeping.runs.repo),
+    )
     began, used, judged = time.monotonic(), time.process_time(), candidate
     for gate in (*judges.before, *judges.after):
         result = gate.check(judged)

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from damascus import agents
 from damascus.app import App, Project
@@ -17,13 +19,15 @@ from damascus.engine.guards import guard
 from damascus.engine.tools import Tools, nothing
 from damascus.engine.worker import Pace, Worker
 from damascus.forges.webhooks import WebhookReceiver
-from damascus.gateway.bridge import GatewayBridge
 from damascus.store.waking import wake_ci
 from damascus.system import sandbox, scratch
 from damascus.system.hostid import WorkerLock, new_worker_id
 from damascus.system.sandbox import Level
 from damascus.toolset import make_tools
 from damascus.working_set import worked_here
+
+if TYPE_CHECKING:
+    from damascus.gateway.bridge import GatewayBridge
 
 RECONNECT_PATIENCE = 24 * 3600.0
 """A worker waits this long for its database; a command that a person waits for does not."""
@@ -135,9 +139,15 @@ def make_agent(app: App, project: Project, choice: Choice) -> Agent:
         state=project.folder / "agent-state",
         binary=config.binary,
         environ=app.environ,
-        bridge=partial(GatewayBridge.from_environment, app.environ, config.gateway, app.home),
+        bridge=partial(open_bridge, app, config.gateway),
     )
     return agents.make_agent(kind, setup)
+
+
+def open_bridge(app: App, address: str) -> "GatewayBridge":
+    """Loaded for an agent with a model alone: it brings a client for HTTP along."""
+    bridge: type[GatewayBridge] = import_module("damascus.gateway.bridge").GatewayBridge
+    return bridge.from_environment(app.environ, address, app.home)
 
 
 def refuse_unconfined(agent: Agent) -> None:

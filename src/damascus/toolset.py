@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from os import cpu_count
 from pathlib import Path
 
@@ -26,7 +26,9 @@ from damascus.git.setup import WorkspaceSetup
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
+from damascus.store import projections
 from damascus.store.evidence import KeptEvidence
+from damascus.store.owners import KeptOwners
 from damascus.store.screenshots import KeptPictures
 from damascus.system import process
 from damascus.system.ports import PortBlocks
@@ -36,18 +38,17 @@ RULES_KEPT = 64
 
 
 class RulesAtCommit:
-    """The damascus.toml of a commit, parsed once."""
+    """The damascus.toml of a commit. The same text is parsed once: main moves with every story, its settings hardly."""
 
     def __init__(self, mirror: Mirror, environ: Mapping[str, str]) -> None:
         self._mirror, self._environ = mirror, environ
         self._parsed = lru_cache(maxsize=RULES_KEPT)(self._parse)
 
     def __call__(self, commit: str) -> Config:
-        return self._parsed(commit)
+        return self._parsed(self._mirror.read(Sha(commit), SETTINGS_FILE) or b"")
 
-    def _parse(self, commit: str) -> Config:
-        found = self._mirror.read(Sha(commit), SETTINGS_FILE)
-        return parse_config((found or b"").decode("utf-8", errors="replace"), self._environ, f"{SETTINGS_FILE} on main")
+    def _parse(self, text: bytes) -> Config:
+        return parse_config(text.decode("utf-8", errors="replace"), self._environ, f"{SETTINGS_FILE} on main")
 
 
 @dataclass
@@ -112,7 +113,8 @@ def make_tools(
     checkouts = _checkouts(app, project, stopping, {} if everyone is None else everyone)
     forge = checkouts.prepare.forge = _forge(app, project, checkouts.runner)
     pictures = KeptPictures(app.database, project.row.repo_id)
-    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures)
+    owners = KeptOwners(app.database, project.row.repo_id)
+    judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures, owners)
     config = project.config
     return Tools(
         db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(),
@@ -125,6 +127,7 @@ def make_tools(
         level=checkouts.level, ports=checkouts.ports, read_config=checkouts.rules,
         prepare_checkout=checkouts.prepare, home_of=checkouts.setup.home_of, as_laid=checkouts.setup.as_laid,
         runner=checkouts.runner, upstreams=checkouts.upstreams,
+        top=project.here.top if project.here else None, here=project.here,
         stopping=stopping, end_leftovers=end_leftovers, boundary=boundary,
     )  # fmt: skip
 
@@ -149,9 +152,9 @@ def _checkouts(app: App, project: Project, stopping: Callable[[], bool], everyon
 
 def _forge(app: App, project: Project, runner: CleanRunner) -> Forge:
     wanted, row = project.config.forge, project.row
-    return make_forge(
-        wanted.kind, ForgeSetup(project.mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ)
-    )
+    ours = partial(projections.ours, app.database, row.repo_id)
+    setup = ForgeSetup(project.mirror, project.here, row.main_branch, runner, row.repo, wanted, app.environ, ours)
+    return make_forge(wanted.kind, setup)
 
 
 def _retries(config: Config) -> CallRetry:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from psycopg.types.json import Jsonb
 
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.outcome import NeedsPerson
@@ -378,5 +379,18 @@ def test_cancelled(yard: Yard, cli: Cli) -> None:
 
 def test_stale(yard: Yard, cli: Cli) -> None:
     yard.add(story("S-1"))
-    yard.query("UPDATE work_items SET phase = 'stale', state = 'resting' WHERE story_id = 'S-1' RETURNING id")
-    assert "You must decide: it is never run again without a person's word." in why(cli, "S-1")
+    change = Jsonb({"why": "prices have changed", "by": "Ada"})
+    yard.query("UPDATE work_items SET phase = 'stale', state = 'resting', change = %s RETURNING id", change)
+    assert "You must decide, it is never built anew without your word: damascus approve S-1" in why(cli, "S-1")
+
+
+@pytest.mark.req("A15.2")
+def test_a_task_is_told_which_file_it_waits_for_and_who_has_it(yard: Yard, cli: Cli) -> None:
+    """Of all that it wants, the one file that both want is named."""
+    task = {"graph": "TASK-GRAPH.md", "task_type": "feature"}
+    yard.add(story("TASK-1", scope=["src/a.py", "src/shared.py"], **task))
+    yard.add(story("TASK-2", scope=["src/b.py", "src/c.py", "src/shared.py", "tests/test_b.py"], **task))
+    states.claim(yard, 2)
+    told = why(cli, "TASK-2")
+    assert "TASK-2 has not been claimed: it wants src/shared.py, which TASK-1 holds until it is on main." in told
+    assert "waits for the files of TASK-1 (src/shared.py)" in cli("status").out

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from damascus.domain.ports import Candidate, Gate, GateResult
 from damascus.domain.spec import Requirement
+from damascus.domain.tasks import ContractKind, TestContract
 from damascus.domain.verdict import Verdict
 from tests.gates.judging import CODE, TEST, Judging, archive, leftovers
 from tests.gates.shop_api import written
@@ -55,7 +56,8 @@ def hollow(judging: Judging) -> Candidate:
 
 
 def _spec() -> dict[str, object]:
-    return {"requirements": (Requirement("REQ-001", "adds"),), "acceptance": "held/"}
+    contract = TestContract("TC-1", "adds", ContractKind.UNIT, "tests/test_add.py")
+    return {"requirements": (Requirement("REQ-001", "adds"),), "acceptance": "held/", "contracts": (contract,)}
 
 
 def _with_red(judging: Judging, candidate: Candidate) -> Candidate:

@@ -11,14 +11,19 @@ from damascus.scanning.scanner import Scanner
 from damascus.system.ports import PortBlocks
 from tests.browser import RememberedPictures, need_browser
 from tests.contracts.gate_contract import Candidates, GateContract, hollow, honest, lying
-from tests.gates.judging import Judging, quick
+from tests.gates.judging import PYTEST, Judging, quick
+from tests.gates.owned import KnownOwners, owner
 
+OLD = owner("T-0", ["tests/test_old.py"], test_command=f"{PYTEST}/test_old.py", contracts=())
 NAMES = list(GateName)
 ORDER = {
     "before": ["scope", "secrets", "weakened_tests", "knows_tests", "red"],
-    "after": ["tests", "requirements", "suite", "old_tests", "commands", "contracts", "acceptance", "visual"],
+    "after": [
+        "tests", "requirements", "test_contracts", "impact", "suite", "old_tests", "commands", "contracts",
+        "acceptance", "visual",
+    ],
     "beside": ["canary", "mutation", "coverage"],
-}
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +48,7 @@ def green_candidates(judging: Judging) -> Candidates:
 @pytest.fixture(scope="module")
 def gate_set(judging: Judging) -> Iterator[GateSet]:
     scanner = Scanner()
-    yield gates(judging.runner, judging.mirror, scanner, RememberedPictures())
+    yield gates(judging.runner, judging.mirror, scanner, RememberedPictures(), KnownOwners([OLD]))
     scanner.close()
 
 

@@ -24,13 +24,14 @@ ALLOWED = {
     "code-implementer": {"code", "tests", "docs"},
     "fixer": {"code", "tests", "docs"},
     "doc-writer": {"docs"},
+    "planner": {"docs"},
 }
 MODELS = Models(fast="quick", strong="deep", roles={"fixer": "own"}, prices={})
 
 
 @pytest.mark.req("F3")
 def test_every_role_of_the_flow_is_there_and_nobody_else() -> None:
-    assert set(Role) == F3 | {"spec-refiner"}
+    assert set(Role) == F3 | {"spec-refiner", "planner", "plan-critic"}
 
 
 @pytest.mark.req("F3")
@@ -49,7 +50,7 @@ def test_once_tests_are_accepted_an_implementer_adds_none_and_a_fixer_may() -> N
 
 @pytest.mark.req("F3")
 def test_a_critic_never_fixes_and_a_test_in_the_docs_folder_is_still_a_test() -> None:
-    for role in ("test-critic", "code-critic", "self-reviewer", "security-reviewer"):
+    for role in ("test-critic", "code-critic", "self-reviewer", "security-reviewer", "plan-critic"):
         for is_test, is_doc, accepted in itertools.product((True, False), repeat=3):
             assert may_write(role, is_test=is_test, is_doc=is_doc, accepted=accepted)
     assert may_write("doc-writer", is_test=True, is_doc=True, accepted=False)

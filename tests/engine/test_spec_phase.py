@@ -173,6 +173,21 @@ def test_the_refiners_own_questions_go_to_a_person_and_the_answer_back_to_it(yar
     assert yard.item("one")["answers"] == ["In English"] and answered.given == []
 
 
+@pytest.mark.req("X15.1", "D19")
+def test_what_an_imported_source_leaves_open_is_asked_before_any_agent(tmp_path: Path, database_url: str) -> None:
+    yard = Yard(tmp_path, database_url, files=FILES, config=REFINER)
+    asked = "## Open Questions\n\n- In which language?\n"
+    yard.add(f'---\nstory: one\ntitle: Say hello\nsource: "kiro a/tasks.md#1"\n---\n{SAID}\n\n{asked}', rough=True)
+    agent = refined(yard, None)
+    yard.work(agent)
+    [question] = yard.questions()
+    assert "In which language?" in question and agent.given == []
+    people.retry(yard.db, yard.row.id, "one", "In English")
+    yard.work(agent)
+    brief, _, _ = agent.given[0]
+    assert brief.role == "spec-refiner" and brief.known_issues == ["In English"]
+
+
 @pytest.mark.req("D19")
 @pytest.mark.parametrize("yard", [AUTO], indirect=True)
 def test_two_refined_stories_never_get_one_file(yard: Yard) -> None:

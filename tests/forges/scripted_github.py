@@ -73,6 +73,8 @@ class ScriptedGithub:
         self.ids = count(1)
         self.lock = threading.RLock()
         self.url = ""
+        self.issues: Callable[[Mapping[str, str]], list[dict[str, Any]]] = lambda _: []
+        """A page of issues for a query."""
 
     # ── past the API ──────────────────────────────────────────────────────────────────────────────────
 
@@ -236,6 +238,9 @@ class ScriptedGithub:
                     return number, row
         raise No(404, "Not Found")
 
+    def list_issues(self, _: tuple[str, ...], query: Mapping[str, str], __: object) -> tuple[int, Any]:
+        return 200, self.issues(query)
+
     def set_status(self, at: tuple[str, ...], _: object, body: dict[str, Any]) -> tuple[int, Any]:
         self.allowed("statuses")
         if len(body["description"]) > 140:
@@ -288,6 +293,7 @@ ROUTES: tuple[tuple[str, str, Act], ...] = (
     ("GET", r"/pulls/(\d+)", ScriptedGithub.pull),
     ("PATCH", r"/pulls/(\d+)", ScriptedGithub.change_pull),
     ("PUT", r"/pulls/(\d+)/merge", ScriptedGithub.merge),
+    ("GET", r"/issues", ScriptedGithub.list_issues),
     ("GET", r"/issues/(\d+)/comments", ScriptedGithub.list_comments),
     ("POST", r"/issues/(\d+)/comments", ScriptedGithub.add_comment),
     ("PATCH", r"/issues/comments/(\d+)", ScriptedGithub.edit_comment),

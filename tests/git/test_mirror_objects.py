@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from damascus.domain.errors import DamascusError
-from damascus.domain.ids import Sha
+from damascus.domain.ids import Sha, StoryId
 from damascus.git.mirror import Conflicted, Rebased, RefMove
 from damascus.git.trees import TreeEntry
 from tests.git.repos import S1, Project, counting_git, git, planted_program
@@ -282,3 +282,7 @@ def test_processes_are_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert calls() == ["update-index", "write-tree"]
     project.mirror.listing(rebased.commit)
     assert calls() == []
+    project.mirror.listing(old)  # one file less
+    assert calls() == []
+    project.workspaces.create(StoryId("S-2"), old)  # main went on meanwhile
+    assert calls() == ["read-tree"]

@@ -23,11 +23,13 @@ from damascus.domain.requirement_status import RequirementTag
 from damascus.domain.roles import Role, Tier, Writable
 from damascus.domain.security_domains import SecurityDomain
 from damascus.domain.signs import EndedBy, Sign
+from damascus.domain.tasks import ContractKind, TaskType
 from damascus.domain.verdict import Milestone, Phase, Substate, TaskStatus, Verdict
 from damascus.domain.waits import ItemState, WaitKind
 from damascus.engine.lifecycle import FULL, SOMETIMES, STEPS
 from damascus.engine.services import ServiceName
 from damascus.engine.step import Step, agent_steps
+from damascus.tasks.fields import TaskField
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z_]+) -->\n(?P<table>.*?)<!-- end of table -->", re.DOTALL)
@@ -68,6 +70,8 @@ ANSWERS = {
         "a critic's report with `findings` and `domains`",
     ),
     "report": ("spec, answers, diff and evidence alone", "`report.md`"),
+    "write_plan": ("the idea, the format, faults of `tasks check`, the plan-critic's concerns", FILES),
+    "critique_plan": ("the idea and the graph", REVIEW),
 }
 """What an agent is handed beside the story, and how it answers, by its step. A new step needs its row."""
 
@@ -134,6 +138,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "requirement_status": lambda: described(["status", "means"], RequirementStatus),
     "requirement_tags": lambda: described(["tag", "means"], RequirementTag),
     "mutation_status": lambda: described(["status", "means"], MutationStatus),
+    "task_fields": lambda: described(["field", "means"], TaskField),
+    "task_types": lambda: described(["type", "means"], TaskType),
+    "contract_kinds": lambda: described(["kind", "a test runs"], ContractKind),
     "options": lambda: table(["id", "what it does"], ([f"`{one}`", one.means] for one in OptionId if one)),
 }
 

@@ -6,9 +6,9 @@ DELIVERED = {
     *(f"D{n}" for n in range(1, 22)),
     *(f"T{n}" for n in range(1, 8)),
     *(f"W{n}" for n in range(1, 23)),
-    *(f"A{n}" for n in (1, 5, 6, *range(10, 15), 16, 17)),
+    *(f"A{n}" for n in range(1, 18)),
     *(f"F{n}" for n in range(1, 15)),
-    "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X10", "X11", "X16", "X17",
+    "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X10", "X11", "X15", "X16", "X17",
 }  # fmt: skip
 
 

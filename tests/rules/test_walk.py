@@ -12,9 +12,9 @@ import pytest
 
 from tests.rules.tree import ROOT, document
 
-LIMITS = {"build_flow": 35, "claim_to_done_flow": 50, "build": 97, "claim_to_done": 107}
+LIMITS = {"build_flow": 35, "claim_to_done_flow": 50, "build": 98, "claim_to_done": 109}
 """Files that tell the flow; and with the doors, those that the flow calls. They only go down, but for a step that is
-new: the receipt has brought six files, what steps leave behind two."""
+new: the receipt has brought six files, what steps leave behind two, the gates test_contracts and impact one each."""
 SCRIPTS = ("build", "review", "merge")
 SLACK = 2
 """The page may be this far from what is found: a retry that one run needs and another doesn't meets a file more."""

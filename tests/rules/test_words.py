@@ -85,6 +85,10 @@ def test_an_event_is_named_by_its_member() -> None:
     assert found == []
 
 
+PLAIN = {str(Verdict.REGRESSION)}
+"""A word of English as well: what an event or a change says of itself."""
+
+
 @pytest.mark.req("F3", "T1")
 @pytest.mark.parametrize(("words", "home"), [(Role, "domain/roles.py"), (FailureKind, "domain/failures.py")])
 def test_a_role_and_a_kind_of_failure_are_named_by_their_members(words: type[Described], home: str) -> None:
@@ -93,7 +97,7 @@ def test_a_role_and_a_kind_of_failure_are_named_by_their_members(words: type[Des
         for name, text in sources().items()
         if name not in (home, "domain/verdict.py")
         for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Constant) and node.value in set(words)
+        if isinstance(node, ast.Constant) and node.value in set(words) - PLAIN
     ]
     assert found == []
 

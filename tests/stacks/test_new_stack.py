@@ -20,6 +20,7 @@ from damascus.domain.verdict import Kind
 from damascus.evidence.environment import RunFolder, environment
 from damascus.gates import gates
 from damascus.git.setup import read_by
+from damascus.people.receipt_again import NoOwners
 from damascus.scanning.scanner import Scanner
 from damascus.stacks.compiling import check_of
 from damascus.stacks.stack import Footprint, Reporting, Runner, Stack, Toolchain, paths, word
@@ -115,7 +116,7 @@ def story(judging: Judging) -> Candidate:
 @pytest.fixture
 def told(judging: Judging, story: Candidate) -> Iterator[dict[str, GateResult]]:
     scanner = Scanner()
-    every = gates(judging.runner, judging.mirror, scanner, RememberedPictures())
+    every = gates(judging.runner, judging.mirror, scanner, RememberedPictures(), NoOwners())
     yield {gate.name: gate.check(story) for gate in (*every.before, *every.after, *every.beside)}
     scanner.close()
 

@@ -208,11 +208,15 @@ RULES = {
     "no story that rests lands or keeps a barrier": """
         SELECT i.story_id FROM work_items i WHERE i.state = 'resting' AND (
                EXISTS (SELECT 1 FROM queue_entries e WHERE e.item_id = i.id)
-            OR EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = i.id)
+            OR i.phase <> 'stale' AND EXISTS (SELECT 1 FROM scope_barriers b WHERE b.item_id = i.id)
             OR EXISTS (SELECT 1 FROM worker_records w WHERE w.item_id = i.id))""",
-    "a blocked story asks, a done or cancelled one does not": """
-        SELECT i.story_id, i.phase FROM work_items i WHERE i.phase IN ('blocked', 'done', 'cancelled')
-           AND (i.phase = 'blocked') <> EXISTS (
+    "a stale story keeps its files from who has not begun": """
+        SELECT i.story_id FROM work_items i WHERE i.phase = 'stale'
+           AND i.spans <> ARRAY (SELECT b.span FROM scope_barriers b WHERE b.item_id = i.id
+                                    AND b.deadline_at = '-infinity' ORDER BY array_position(i.spans, b.span))""",
+    "a blocked or stale story asks, a done or cancelled one does not": """
+        SELECT i.story_id, i.phase FROM work_items i WHERE i.phase IN ('blocked', 'stale', 'done', 'cancelled')
+           AND (i.phase IN ('blocked', 'stale')) <> EXISTS (
                SELECT 1 FROM human_issues h WHERE h.item_id = i.id AND h.closed_at IS NULL)""",
 }  # fmt: skip
 """Each query finds what breaks its rule."""

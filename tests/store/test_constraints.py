@@ -7,6 +7,7 @@ import psycopg
 import pytest
 
 from damascus.domain.events import EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.merge_queue import EntryState
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.domain.waits import ItemState, WaitKind
@@ -27,10 +28,15 @@ FLAKY = "INSERT INTO flaky_tests (project_id, repo_id, job, test, last_sha) VALU
 LOCK = "INSERT INTO repo_locks (item_id, repo_id, works) VALUES"
 COPIED = "project_id, project, repo_id, title, phase, state, spec, spec_hash, spec_path, branch"
 EVIDENCE = "INSERT INTO evidence (key, repo_id, tree, command, environment, gate_version, result) VALUES"
+OWNER = "INSERT INTO file_owners (repo_id, path, item_id) VALUES"
 SHOT = "INSERT INTO screenshots (item_id, page, viewport, sha256, mark, png, browser, accepted_at) VALUES"
 HASHED = "encode(sha256('x'::bytea), 'hex'), 'm'"
+PATTERN = "INSERT INTO pattern_uses (item_id, pattern, state) VALUES"
 ARTIFACT = "INSERT INTO artifacts (item_id, name, version, run_no, step, sha256, content) VALUES"
 PASSED = """'{"exit_code": 0, "timed_out": false}'"""
+DECIDED = "INSERT INTO decisions (project_id, number, item_id, title) VALUES"
+ASSUMED = "INSERT INTO assumptions (project_id, number, item_id, assumption) VALUES"
+SHIP = "INSERT INTO ships (project_id, declared_by,"
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
 CHECKS = {
@@ -38,6 +44,9 @@ CHECKS = {
     "resting_phases": "UPDATE work_items SET state = 'resting'",
     "review_needs_a_pull": "UPDATE work_items SET phase = 'review'",
     "done_means_landed": "UPDATE work_items SET phase = 'done', state = 'resting', pr_url = 'local#1'",
+    "stale_names_its_change": "UPDATE work_items SET phase = 'stale', state = 'resting'",
+    "done_has_no_change": "UPDATE work_items SET phase = 'done', state = 'resting', pr_url = 'local#1',"
+    " merged_commit = 'a', change = '{}'",
     "blocked_resumes_somewhere": "UPDATE work_items SET phase = 'blocked', state = 'resting'",
     "work_items_phase_check": "UPDATE work_items SET phase = 'building'",
     "work_items_state_check": "UPDATE work_items SET state = 'sleeping'",
@@ -49,6 +58,8 @@ CHECKS = {
     "worker_records_milestone_check": f"{RECORD} ({ITEM}, 'w', 'LOST')",
     "journal_phase_check": f"{JOURNAL} ({ITEM}, 1, 'blocked', 's', 'done', 1)",
     "journal_status_check": f"{JOURNAL} ({ITEM}, 1, 'build', 's', 'half', 1)",
+    "decisions_from_one": f"{DECIDED} ({PROJECT}, 0, {ITEM}, 't')",
+    "assumptions_from_one": f"{ASSUMED} ({PROJECT}, 0, {ITEM}, 'a')",
     "events_outbox_kind_check": f"{EVENT} ({PROJECT}, {ITEM}, 'item.eaten')",
     "queue_entries_state_check": f"{ENTRY} ({ITEM}, {REPO}, 'main', 'a', 'b', 'blue')",
     "human_issues_kind_check": f"{ISSUE} ({PROJECT}, {ITEM}, 'why?', 'rhetorical')",
@@ -72,6 +83,11 @@ CHECKS = {
     "artifacts_are_named_below_the_run": f"{ARTIFACT} ({ITEM}, 'build/../../etc', 1, 1, 's', 'h', 'x')",
     "artifacts_are_capped": f"{ARTIFACT} ({ITEM}, 'build/a', 1, 1, 's', 'h', decode(repeat('00', 2000001), 'hex'))",
     "artifacts_version_from_one": f"{ARTIFACT} ({ITEM}, 'build/a', 0, 1, 's', 'h', 'x')",
+    "pattern_uses_state_check": f"{PATTERN} ({ITEM}, 'PATTERN-001', 'liked')",
+    "repo_holds_halt_check": f"INSERT INTO repo_holds (repo_id, reason, halt) VALUES ({REPO}, 'x', 'weather')",
+    "ships_verdict_check": f"{SHIP} verdict, receipt) VALUES ({PROJECT}, 'Ada', 'MAYBE', '{{}}')",
+    "ships_verdict_has_its_receipt": f"{SHIP} verdict) VALUES ({PROJECT}, 'Ada', 'SHIP')",
+    "ships_undone_by_somebody": f"{SHIP} undone_at) VALUES ({PROJECT}, 'Ada', now())",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
 }  # fmt: skip
@@ -85,8 +101,16 @@ KEYS = {
     "events_outbox_project_id_fkey": f"{EVENT} (0, {ITEM}, 'item.claimed')",
     "events_outbox_item_id_fkey": f"{EVENT} ({PROJECT}, 0, 'item.claimed')",
     "evidence_repo_id_fkey": f"{EVIDENCE} (repeat('a', 64), 0, 't', 'c', 'e', 'v', {PASSED})",
+    "file_owners_repo_id_fkey": f"{OWNER} (0, 'a.py', {ITEM})",
+    "file_owners_item_id_fkey": f"{OWNER} ({REPO}, 'a.py', 0)",
     "screenshots_item_id_fkey": f"{SHOT} (0, '/', '1x1', {HASHED}, 'x', 'b', NULL)",
     "artifacts_item_id_fkey": f"{ARTIFACT} (0, 'build/a', 1, 1, 's', 'h', 'x')",
+    "pattern_uses_item_id_fkey": f"{PATTERN} (0, 'PATTERN-001', 'offered')",
+    "decisions_project_id_fkey": f"{DECIDED} (0, 1, {ITEM}, 't')",
+    "decisions_item_id_fkey": f"{DECIDED} ({PROJECT}, 1, 0, 't')",
+    "assumptions_project_id_fkey": f"{ASSUMED} (0, 1, {ITEM}, 'a')",
+    "assumptions_item_id_fkey": f"{ASSUMED} ({PROJECT}, 1, 0, 'a')",
+    "projections_repo_id_fkey": "INSERT INTO projections (repo_id, path, sha256) VALUES (0, 'a', 'h')",
     "event_numbers_event_id_fkey": "INSERT INTO event_numbers VALUES (99, 0)",
     "queues_repo_id_fkey": "INSERT INTO queues (repo_id, target) VALUES (0, 'main')",
     "queue_entries_item_id_fkey": f"{ENTRY} (0, {REPO}, 'main', 'a', 'b', 'green')",
@@ -104,6 +128,7 @@ KEYS = {
     "human_issues_item_id_fkey": f"{ISSUE} ({PROJECT}, 0, 'why?', 'question')",
     "flaky_tests_project_id_fkey": f"{FLAKY} (0, {REPO}, 'j', 't', 'x')",
     "flaky_tests_repo_id_fkey": f"{FLAKY} ({PROJECT}, 0, 'j', 't', 'x')",
+    "ships_project_id_fkey": f"{SHIP} note) VALUES (0, 'Ada', '')",
     "work_items_project_id_fkey": "UPDATE work_items SET project_id = 0",
     "work_items_repo_id_fkey": "UPDATE work_items SET repo_id = 0",
     "workers_project_id_fkey": "INSERT INTO workers (id, project_id, host, pid, slots) VALUES ('w', 0, 'h', 1, 1)",
@@ -112,6 +137,7 @@ KEYS = {
 UNIQUE = {
     "work_items_uuid_key": f"INSERT INTO work_items (uuid, story_id, {COPIED})"
     f" SELECT uuid, 'Z', {COPIED} FROM work_items",
+    "ships_one_at_a_time": f"{SHIP} note) SELECT {PROJECT}, name, '' FROM unnest(ARRAY['Ada', 'Bob']) name",
     "work_items_story": f"INSERT INTO work_items (story_id, {COPIED}) SELECT 'a', {COPIED} FROM work_items",
 }
 
@@ -126,6 +152,8 @@ WORDS: dict[str, set[str]] = {
     "events_outbox_kind_check": set(EventKind),
     "queue_entries_state_check": set(EntryState),
     "human_issues_kind_check": {"question", "write"},
+    "pattern_uses_state_check": {"offered", "applied"},
+    "repo_holds_halt_check": set(HaltReason),
 }
 """What the code says. A word more or less there needs a migration that changes the constraint."""
 

@@ -259,6 +259,24 @@ def test_a_column_that_settle_never_heard_of_is_written_and_read_by_its_name(
     assert (row["mood"], row["pr_url"]) == ("calm", "local#1")
 
 
+def test_usual_columns_alone_and_beside_another_are_set_alike(lane: Lane, item: Item) -> None:
+    """Alone they are set by a statement that is planned once, beside any other by one of their own names."""
+    outcome = Rejected(Verdict.TESTS_FAILED, VerdictFeedback(message="red"))
+    to = replace(policy.decide(item, outcome, NOW), facts={"candidate": "c" * 40})
+    known = {**settle._columns(item, to), "state": "leased"}
+    seen = []
+    for columns in (known, {**known, "title": item.title}):
+        told = {"columns": columns, "keep": True, "run_no": 1, "keep_place": True, "frees_scope": False, "events": []}
+        [row] = lane.db.all("settle_item", item=item.id, fence=item.fence, columns=Jsonb(told), spec=None, spans=None)
+        seen.append({name: value for name, value in row.items() if name != "updated_at"})
+    assert seen[0] == seen[1]
+    assert (seen[0]["candidate"], seen[0]["last_verdict"], seen[0]["base_commit"]) == (
+        "c" * 40,
+        "tests_failed",
+        item.base_commit,
+    )
+
+
 def test_a_worker_of_the_release_before_settles_with_its_own_names(lane: Lane, item: Item) -> None:
     """Schema 12 sent the columns beside everything else, some under other names, and left out what is NULL."""
     sent = {

@@ -64,7 +64,7 @@ def show(
     if as_json:
         print_json(found.receipt.model_dump(mode="json"))
         return
-    for lead, line in page(found.receipt, found.landed):
+    for lead, line in page(found.receipt, found.landed, found.patterns):
         say(wrapped(line, " " * 13, first=lead) if line else lead.rstrip())
     proof = found.receipt.proof
     first = f"damascus why {story}" if proof.unfinished else f"damascus receipt verify {short(proof.commit)}"

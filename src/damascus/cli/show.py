@@ -13,7 +13,7 @@ from damascus.people import claims
 from damascus.people.pictures import SavedPictures, save_pictures
 from damascus.people.showing import shown
 from damascus.store.db import Row
-from damascus.telling import costs
+from damascus.telling import costs, stale
 from damascus.telling import story as in_words
 from damascus.telling.phrases import moments
 from damascus.telling.steps import came_to, took
@@ -45,6 +45,8 @@ def show(
     say(wrapped(row.title, "  ", first=f"{row.story_id}  "))
     for name, value in found.facts():
         _say_fact(name, value)
+    for line in stale.specs_compared(found.whole):
+        say(f"    {line}")
     if found.lost is not None:
         say(wrapped(f"! {claims.told({row.story_id: found.lost}, project.row.main_branch)}"))
     if found.returned is not None:

@@ -16,8 +16,9 @@ from damascus.people import claims, overview
 from damascus.people.published import item, worker_info
 from damascus.people.workers import living
 from damascus.store import spending, views
+from damascus.store.halted import current as current_halts
 from damascus.store.views import ProjectView, StoryRow
-from damascus.telling import now, troubles
+from damascus.telling import halts, now, troubles
 
 TICK = 0.25
 TONES = {"alarm": "red", "warning": "yellow"}
@@ -69,6 +70,8 @@ def _print(app: App, project: Project, snapshot: ProjectView, everything: bool) 
 
 
 def _print_troubles(app: App, project: Project, snapshot: ProjectView) -> None:
+    for line in overview.halted(app, project):
+        say(styled(wrapped(f"! {line}"), "red"))
     if held_up := overview.held_up(app, project, snapshot):
         say(styled(wrapped(f"nothing new is begun: {held_up}"), "yellow"))
     no_agent = overview.no_agent(app, project)
@@ -102,7 +105,8 @@ def _print_json(app: App, project: Project) -> None:
     cost = spending.cost(app.database, project.row, views.counts(app.database, project.row, overview.midnight()))
     missing = claims.not_on_main(app, project)
     alive = [worker_info(worker) for worker in living(app, views.workers(app.database, project.row))]
-    rest = {"cost": cost.published(), "workers": alive, "not_on_main": missing}
+    halted = [halts.published(one) for one in current_halts(app.database, project.row.id)]
+    rest = {"cost": cost.published(), "workers": alive, "not_on_main": missing, "halts": halted}
     sys.stdout.write("\n]" + "".join(f', "{key}": {compact_json(value)}' for key, value in rest.items()) + "}\n")
 
 

@@ -107,6 +107,8 @@ def _catch_signals(worker: Worker) -> Callable[[], None]:
 
 def _ended(app: App, project: Project, worker: Worker, began: datetime) -> int:
     """The last words, and the exit code."""
+    for told in worker.unwritten:
+        print(f"note: {told}", file=sys.stderr)
     words = last_words(app, project, worker, began)
     say(words.said)
     for line in words.alarms:

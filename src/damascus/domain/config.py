@@ -249,6 +249,49 @@ class FlowConfig(Section):
     )
 
 
+class TasksConfig(Section):
+    """[tasks]"""
+
+    graph: str = Field("TASK-GRAPH.md", min_length=1, description="The task graph, relative to the repository")
+    checkpoint_every: int = Field(
+        4, ge=3, le=5, description="A full checkpoint is written after so many tasks that became DONE"
+    )
+    commit: str = Field(
+        "never",
+        pattern="^(never|checkpoint)$",
+        description="checkpoint: the builder's files are landed with each full checkpoint; never: `damascus tasks "
+        "commit` does it",
+    )
+    on_stale: str = Field(
+        "task",
+        pattern="^(task|halt)$",
+        description="task: a STALE task halts itself, its dependents and who shares its files; halt: everything",
+    )
+    blocked_in_a_row: int = Field(
+        5, ge=1, description="So many attempts that ended blocked, over all tasks and in a row, halt the builder"
+    )
+
+
+class SecretsConfig(Section):
+    """[secrets]"""
+
+    required: list[str] = Field(
+        default_factory=list,
+        description="Names of variables without which no task is begun; each is also in [workspace] env where a "
+        "command needs it",
+    )
+
+
+class PatternsConfig(Section):
+    """[patterns]"""
+
+    index: str = Field("PATTERN_INDEX.md", min_length=1, description="The pattern library's index on main")
+    required: list[str] = Field(
+        default_factory=lambda: ["auth", "database", "payment"],
+        description="Domains whose tasks reach no agent before the library was searched",
+    )
+
+
 class CommitConfig(Section):
     """[commit]"""
 
@@ -447,6 +490,9 @@ class Config(Section):
     ci: CiConfig = CiConfig()  # type: ignore[call-arg]
     review: ReviewConfig = ReviewConfig()  # type: ignore[call-arg]
     flow: FlowConfig = FlowConfig()  # type: ignore[call-arg]
+    tasks: TasksConfig = TasksConfig()  # type: ignore[call-arg]
+    secrets: SecretsConfig = SecretsConfig()
+    patterns: PatternsConfig = PatternsConfig()  # type: ignore[call-arg]
     commit: CommitConfig = CommitConfig()  # type: ignore[call-arg]
     forge: ForgeConfig = ForgeConfig()  # type: ignore[call-arg]
     queue: QueueConfig = QueueConfig()  # type: ignore[call-arg]
@@ -462,7 +508,11 @@ class Config(Section):
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 
-NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "flow", "commit"}
+NOT_FROM_ENVIRONMENT = {"gates", "contracts", "visual", "ci", "test", "review", "flow", "commit"} | {
+    "tasks",
+    "secrets",
+    "patterns",
+}
 TABLES = {("agent", "roles"), ("models", "roles"), ("models", "prices")}
 """Keys that hold tables: no variable can say one."""
 

@@ -21,6 +21,10 @@ class SetupFailed(DamascusError):
         self.log = log
 
 
+class RootNeeded(SetupFailed):
+    """The set-up command asked for root rights, which were refused: a person has to give what it needs."""
+
+
 class Fenced(Exception):
     """This worker's lease was taken over: it drops the item silently. Not a failure of the story."""
 

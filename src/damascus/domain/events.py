@@ -182,6 +182,83 @@ class EventKind(Described):
         "upstream",
         "broken_by",
     )
+    STORY_STALE = (
+        "story.stale",
+        "a done story is not valid any more, by a change of its spec or a regression found on main",
+        "why",
+        "by",
+        "regression",
+        "commit",
+        "tests",
+    )
+    STORY_REAPPROVED = (
+        "story.reapproved",
+        "a person let a STALE story be built anew, from its spec on",
+        "by",
+        "tests",
+    )
+    STORY_CHANGE_UNDONE = "story.change_undone", "a person took a change back before anything had begun", "by"
+    BUILDER_HALTED = "builder.halted", "the builder stops, and why", "reason", "story", "message"
+    BUILDER_RESUMED = "builder.resumed", "what halted the builder is over", "reason", "by"
+    SHIP_DECLARED = "ship.declared", "a person declared SHIP: nothing new is begun", "by", "note"
+    SHIP_VERIFIED = (
+        "ship.verified",
+        "main was verified for a release, and the verdict is computed",
+        "verdict",
+        "commits",
+    )
+    SHIP_UNDONE = "ship.undone", "a person took SHIP back", "by"
+    REGRESSION_FOUND = (
+        "regression.found",
+        "tests of a done task fail on main",
+        "owner",
+        "tests",
+        "files",
+        "commit",
+        "whose",
+    )
+    DECISION_RECORDED = "decision.recorded", "an agent's decision has a number", "number", "title", "pattern"
+    PATTERNS_MATCHED = (
+        "patterns.matched",
+        "patterns of the library were offered to an agent, or applied",
+        "offered",
+        "applied",
+    )
+    PATTERN_ACCEPTED = (
+        "pattern.accepted",
+        "a person made a decision a pattern of the library",
+        "pattern",
+        "decision",
+        "by",
+    )
+    TASKS_STATUS_EDITED = (
+        "tasks.status_edited",
+        "somebody edited a status in the task graph; it is told, not obeyed",
+        "file",
+        "task",
+        "found",
+        "status",
+    )
+    TASKS_CHECKPOINT = (
+        "tasks.checkpoint",
+        "a full checkpoint was taken: what was so at that moment",
+        "repo",
+        "number",
+        "done",
+        "tasks",
+        "remaining",
+        "blocked",
+        "stale",
+        "patterns",
+        "regression",
+    )
+    SOURCE_TICKED = (
+        "source.ticked",
+        "an imported story is on main, and its boxes in the source are ticked",
+        "file",
+        "boxes",
+        "left",
+    )
     REPO_GREEN = "repo.green", "that main is green again", "repo", "commit", "message"
 
 

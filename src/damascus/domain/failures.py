@@ -97,6 +97,19 @@ class FailureKind(Described):
     SECRET_FOUND = Verdict.SECRET_FOUND, "gate secrets, before anything is pushed", FailureClass.RECOVERABLE, REWORK
     TESTS_WEAKENED = Verdict.TESTS_WEAKENED, "gates weakened_tests and old_tests", FailureClass.RECOVERABLE, REWORK
     REQUIREMENT_UNTESTED = Verdict.REQUIREMENT_UNTESTED, "gate requirements", FailureClass.RECOVERABLE, REWORK
+    CONTRACT_UNMET = (
+        Verdict.CONTRACT_UNMET,
+        "gate test_contracts, against the frozen spec",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    REGRESSION = (
+        Verdict.REGRESSION,
+        "gate impact: tests of who owns a changed file, on the candidate and on the base",
+        FailureClass.RECOVERABLE,
+        REWORK,
+    )
+    PLAN_FAULTY = Verdict.PLAN_FAULTY, "`tasks check` on the graph of a plan", FailureClass.RECOVERABLE, REWORK
     COMMAND_FAILED = Verdict.COMMAND_FAILED, "a gate command (lint, types, build …)", FailureClass.RECOVERABLE, REWORK
     CONTRACT_BROKEN = (
         Verdict.CONTRACT_BROKEN,

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from damascus.domain.halt import HaltReason
 from damascus.domain.survivors import Survivor
 
 
@@ -34,6 +35,8 @@ class VerdictFeedback(BaseModel):
     log: str | None = None
     survivors: list[Survivor] = Field(default_factory=list)
     claims: dict[str, object] = Field(default_factory=dict)
+    halt: HaltReason | None = None
+    """Why the builder halts with this task (A2)."""
 
     def signature(self, verdict: str) -> str:
         """Two attempts with the same signature failed in the same way (T5, the loop-breaker)."""

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -10,6 +11,7 @@ from damascus.domain.errors import UsageError
 
 LARGEST_FRONT = 64_000
 ONE_LINE = re.compile(r"\s*(?:-\s+)?([A-Za-z_]+):\s+(\S.*?)\s*")
+KEY_LINE = re.compile(r"([A-Za-z_]+):(?:\s|$)")
 SPECIAL = "!&*%@`|>{[]},?"
 """YAML gives a value that begins with one of these a meaning of its own."""
 
@@ -96,3 +98,51 @@ def _refuse_keytwice(front: Any, name: str) -> None:
 
 def repeated(names: list[str]) -> str | None:
     return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+# ── edited ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def edited(
+    text: str, name: str, *, without: Collection[str] = (), lists: Mapping[str, Sequence[str]] | None = None
+) -> str:
+    """The same text with keys left out and lists set. A person's own lines stay as they are wherever what comes out can
+    be read as what was meant; else the front matter is written anew."""
+    front, body = split(text, name)
+    lists = lists or {}
+    gone = {*without, *lists}
+    meant = {key: value for key, value in front.items() if key not in gone} | {
+        key: [*these] for key, these in lists.items()
+    }
+    own, _ = _front_and_body(text)
+    lines = _without_lines(own or "", gone)
+    added = "".join(_dumped({key: [*these]}) for key, these in lists.items())
+    for candidate in ("\n".join([*lines, added.rstrip("\n")] if added else lines), _dumped(meant).rstrip("\n")):
+        whole = f"---\n{candidate}\n---\n{body}"
+        if _reads_as(whole, name, (meant, body)):
+            return whole
+    raise UsageError(
+        f"{name}: its front matter can't be changed. Write it with one 'key: value' a line (docs/spec.md)."
+    )
+
+
+def _without_lines(front: str, gone: Collection[str]) -> list[str]:
+    """The lines that belong to none of these keys; a key's lines go on until the next key begins."""
+    kept, inside = [], False
+    for line in front.split("\n"):
+        begins = KEY_LINE.match(line)
+        inside = begins[1] in gone if begins else inside
+        if not inside:
+            kept.append(line)
+    return kept
+
+
+def _dumped(values: Mapping[str, Any]) -> str:
+    return str(yaml.safe_dump(dict(values), allow_unicode=True, sort_keys=False, width=100_000))
+
+
+def _reads_as(text: str, name: str, meant: tuple[dict[str, Any], str]) -> bool:
+    try:
+        return split(text, name) == meant
+    except UsageError:
+        return False

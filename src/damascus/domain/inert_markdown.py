@@ -9,7 +9,8 @@ import unicodedata
 
 NO_WIDTH = "\u200b"
 SPECIAL = re.compile(r"[\\`*_{}\[\]()~$^=#]|\A[-+]")
-ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
+IN_FILE = re.compile(r"[\\`*_\[\]~]|\A[-+#=]")
+ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"})
 MEANS = re.compile(r"@|#(?=\w)|!(?=\d)|(?i:\bGH(?=-\d))|(?<=:)(?=//)|(?i:\bwww(?=\.))")
 """A mention, an issue, a pull of Gitea's, an issue of GitHub's in its other form, and the beginning of an address."""
 PIPE = "¦"
@@ -20,7 +21,14 @@ HIDES = {"Cc", "Cf", "Co", "Cs", "Cn"}
 def prose(text: str, most: int) -> str:
     """One line of plain text."""
     line = MEANS.sub(lambda found: found[0] + NO_WIDTH, cut(seen(text), most))
-    return "".join(ENTITIES.get(each, each) for each in SPECIAL.sub(lambda found: f"\\{found[0]}", line))
+    return SPECIAL.sub(lambda found: f"\\{found[0]}", line).translate(ENTITIES)
+
+
+def filed(text: str, most: int) -> str:
+    """One line of plain text for a file of a repository, where nobody looks for mentions: with nothing in it that can't
+    be seen, and no more marks than it needs to stay words."""
+    line = IN_FILE.sub(lambda found: f"\\{found[0]}", cut(seen(text), most))
+    return line.translate(ENTITIES).replace("://", "&#58;//")
 
 
 def code(text: str, most: int) -> str:
@@ -47,6 +55,8 @@ def cut_lines(text: str, most: int) -> list[str]:
 
 def seen(text: str) -> str:
     """Without what can't be seen; each run of white space is a blank."""
+    if text.isprintable():  # nothing of HIDES in it, and no white space but blanks
+        return " ".join(text.split())
     shown = "".join(" " if each.isspace() else each for each in text if each.isspace() or _is_shown(each))
     return " ".join(shown.split())
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from damascus.domain.feedback import VerdictFeedback
@@ -49,3 +50,5 @@ class Item:
     first_attempted_at: datetime | None = None
     created_at: datetime | None = None
     answers: tuple[str, ...] = field(default_factory=tuple)
+    change: dict[str, Any] | None = None
+    """What made it STALE, until what is built anew is on main (store/stale.py)."""

@@ -278,6 +278,13 @@ def _asks(item: Item, outcome: NeedsPerson) -> Transition:
     """On the answer the same phase goes on; review and merge keep the candidate, judged anew if main moved."""
     kind = outcome.event or BLOCKED_BY.get(outcome.verdict, EventKind.BLOCKED_QUESTION)
     events: tuple[Event, ...] = ((kind, {"question": outcome.question}),)
+    if outcome.feedback.halt is not None:
+        told: dict[str, object] = {
+            "reason": outcome.feedback.halt.value,
+            "story": item.story_id,
+            "message": outcome.feedback.message,
+        }
+        events += ((EventKind.BUILDER_HALTED, told),)
     question = Question(outcome.question, outcome.options)
     verdict = outcome.verdict or item.last_verdict
     return _blocked(item, events, question, item.phase, verdict=verdict, feedback=outcome.feedback)

@@ -34,7 +34,11 @@ class ReadNote:
 
 
 def note_text(receipt: BuildReceipt, signature: Signature | None = None) -> bytes:
-    body = receipt.as_bytes()
+    return note_of(receipt.as_bytes(), signature)
+
+
+def note_of(body: bytes, signature: Signature | None) -> bytes:
+    """`body` is a receipt as it is written, and as it was signed."""
     lines = [f"sha256 {hashlib.sha256(body).hexdigest()}\n"]
     lines += [f"signed {signature.keyid} {signature.sig}\n"] if signature else []
     return body + "".join(lines).encode()

@@ -34,7 +34,13 @@ SOME_EQUIVALENT = "some of the mutants change nothing that a test could notice: 
 APPROVE = "approve it as it is"
 ACCEPT = "accept it: your word stands for what is not proved"
 SEND_BACK = "send it back with your words"
-GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES)
+WITHOUT_PATTERNS = "go on without the pattern library"
+"""A look-up was required and there is no index: a person's word that it is not needed here."""
+REAPPROVE = "build it anew from its spec; its old tests may change"
+UNDO_CHANGE = "take the change back: it stays as it is on main"
+GO_ON = "go on: the count begins anew"
+IT_IS_SET = "it is set now: look again"
+GOES_ON = (LOOK_AGAIN, ACCEPT_TESTS, KEEP_TESTS, EQUIVALENT, ACCEPT_PICTURES, WITHOUT_PATTERNS)
 """The same run goes on from where it stands, with the answer."""
 UNITS: tuple[Unit, ...] = ("tokens", "dollars")
 RAISES: dict[str, tuple[str, Unit]] = {
@@ -61,6 +67,8 @@ class QuestionAbout(Described):
     RED = "red", "main of a repository is red"
     PLACE = "place", "the disk, the folder or the forge is at fault, for every story alike"
     AGENT = "agent", "no agent can work: key, model, gateway or program"
+    BLOCKED = "blocked", "attempts in a row ended blocked, so that the whole builder halts"
+    SECRET = "secret", "a secret that `[secrets] required` names is missing, so that the whole builder halts"
 
 
 class OptionId(Described):
@@ -75,6 +83,7 @@ class OptionId(Described):
     ACCEPT_TESTS = "accept_tests", "the new wording of the tests holds; the run goes on where it is"
     KEEP_TESTS = "keep_tests", "the old tests hold; the agent is told so"
     ACCEPT_PICTURES = "accept_pictures", "pages look right like this, by your name; the run goes on where it is"
+    WITHOUT_PATTERNS = "without_patterns", "no pattern is looked up for this story; the run goes on where it is"
     ALL_EQUIVALENT = "all_equivalent", "needs your reason: it is on the receipt, and the run goes on where it is"
     SOME_EQUIVALENT = (
         "some_equivalent",
@@ -88,12 +97,19 @@ class OptionId(Described):
     APPROVE = "approve", "it lands in its turn; if main moves, your word holds for the same change"
     ACCEPT = "accept_unproved", "it lands by your word, which is on the receipt; nothing is called verified by that"
     SEND_BACK = "send_back", "needs your words: the agent is told them and works on, with a new budget"
+    REAPPROVE = (
+        "reapprove",
+        "scope, TDD plan and tests are derived anew, and what the refiner writes is approved by that",
+    )
+    UNDO_CHANGE = "undo_change", "the story is done again, and who waited for it goes on"
     REVERT = "revert", "a story that reverts the commit is queued there"
     FIX = "fix", "a story that repairs it is queued there"
     COORDINATE = "coordinate", "nothing starts there until you release it"
     CI_AGAIN = "ci_again", "CI of that main is run again by the next worker"
     BEING_FIXED = "being_fixed", "only the question is closed"
     MENDED = "mended", "the stories that waited for it go on"
+    IT_IS_SET = "it_is_set", "a worker that has it goes on by itself; one that runs without it has to be started anew"
+    GO_ON = "go_on", "the halt ends, and the attempts that end blocked are counted anew"
     OWN_WORDS = "", "told to the next agent, with a new run"
     """An option that an agent's or a refiner's question brought along."""
 
@@ -120,6 +136,7 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.ACCEPT_TESTS, re.escape(ACCEPT_TESTS)),
     (OptionId.KEEP_TESTS, re.escape(KEEP_TESTS)),
     (OptionId.ACCEPT_PICTURES, re.escape(ACCEPT_PICTURES)),
+    (OptionId.WITHOUT_PATTERNS, re.escape(WITHOUT_PATTERNS)),
     (OptionId.ALL_EQUIVALENT, re.escape(EQUIVALENT)),
     (OptionId.SOME_EQUIVALENT, re.escape(SOME_EQUIVALENT)),
     (OptionId.FIX_PERMISSION, re.escape(FIX)),
@@ -130,6 +147,9 @@ KNOWN: tuple[tuple[OptionId, str], ...] = (
     (OptionId.APPROVE, re.escape(APPROVE)),
     (OptionId.ACCEPT, re.escape(ACCEPT)),
     (OptionId.SEND_BACK, re.escape(SEND_BACK)),
+    (OptionId.REAPPROVE, re.escape(REAPPROVE)),
+    (OptionId.UNDO_CHANGE, re.escape(UNDO_CHANGE)),
+    (OptionId.IT_IS_SET, re.escape(IT_IS_SET)),
 )
 """Which option it is by what its text looks like. Texts are ours: nothing here is compared with a person's words."""
 OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
@@ -139,6 +159,8 @@ OF_A_REPOSITORY: tuple[tuple[OptionId, str], ...] = (
     (OptionId.CI_AGAIN, r"run its CI again"),
     (OptionId.BEING_FIXED, r"it is being fixed"),
     (OptionId.MENDED, r"it is mended"),
+    (OptionId.GO_ON, re.escape(GO_ON)),
+    (OptionId.IT_IS_SET, re.escape(IT_IS_SET)),
 )
 """The same for a question that is about no story: a main that is red, a place that is at fault."""
 

@@ -94,11 +94,14 @@ class Role(Described):
         Tier.FAST,
     )
     REPORTER = "reporter", "tells in prose what was built", Writable.ARTIFACTS, Tier.FAST
+    PLANNER = "planner", "makes a task graph of an idea", Writable.DOCS, Tier.STRONG
+    PLAN_CRITIC = "plan-critic", "judges whether the tasks come to the idea", Writable.NOTHING, Tier.STRONG
 
 
 AGENT_STEPS = (
     "implement", "refine", "load_context", "clarify", "author_tests", "critique_tests", "critique_code",
     "explain_mutants", "fix", "docs", "self_review", "review_code", "review_security", "report",
+    "write_plan", "critique_plan",
 )  # fmt: skip
 """The steps in which an agent works, for whoever only reads a story's row."""
 

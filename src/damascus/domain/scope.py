@@ -108,7 +108,7 @@ class Scope:
 
     @cached_property
     def _raw_spans(self) -> tuple[Span, ...]:
-        return tuple(_span(pattern) for pattern in self.patterns)
+        return tuple(span_of(pattern) for pattern in self.patterns)
 
     def spans(self, owner: str) -> list[Span]:
         """The ranges to reserve, merged so that a story never conflicts with itself.
@@ -124,6 +124,11 @@ class Scope:
     def overlaps(self, other: "Scope") -> bool:
         return any(a.overlaps(b) for a in self._raw_spans for b in other._raw_spans)
 
+    def shared_with(self, other: "Scope") -> list[str]:
+        """Which of its own patterns the other wants as well."""
+        mine = zip(self.patterns, self._raw_spans, strict=True)
+        return [pattern for pattern, span in mine if any(span.overlaps(theirs) for theirs in other._raw_spans)]
+
 
 def _matches(pattern: str, path: str) -> bool:
     """A real file may be called `[id].tsx`: what is written in so many words is meant, and a bracket may be one."""
@@ -137,7 +142,8 @@ def _matches(pattern: str, path: str) -> bool:
     return "[" in whole and glob_regex(whole.replace("[", "[[]")).fullmatch(path) is not None
 
 
-def _span(pattern: str) -> Span:
+def span_of(pattern: str) -> Span:
+    """Of a pattern that was checked."""
     glob = GLOB_CHARS.search(pattern)
     if glob is None and not pattern.endswith("/"):
         return Span(pattern)
@@ -149,12 +155,14 @@ def parse_scope(patterns: list[str], protected: tuple[str, ...] = ()) -> Scope:
     """Check every pattern; `protected` are further paths (the spec) that no story may write."""
     if not patterns:
         raise UsageError("the scope is empty. List the files or folders the story may write (docs/spec.md).")
-    checked = tuple(dict.fromkeys(_checked(pattern, protected) for pattern in patterns))
+    checked = tuple(dict.fromkeys(checked_pattern(pattern, protected) for pattern in patterns))
     return Scope(checked)
 
 
-def _checked(pattern: str, protected: tuple[str, ...]) -> str:
-    text = re.sub(r"/{2,}", "/", pattern.strip()).removeprefix("./")
+def checked_pattern(pattern: str, protected: tuple[str, ...] = ()) -> str:
+    """One pattern as a scope has it; refused with one sentence."""
+    told = pattern.strip()
+    text = (re.sub(r"/{2,}", "/", told) if "//" in told else told).removeprefix("./")
     parts = [part for part in text.split("/") if part]
     if not text or text in (".", "/") or not parts:
         raise UsageError(f"scope {pattern!r} covers the whole repository. Name files or folders (docs/spec.md).")
@@ -167,7 +175,8 @@ def _checked(pattern: str, protected: tuple[str, ...]) -> str:
     if NO_TEXT.search(text):
         raise UsageError(f"scope {pattern!r} contains a character that can't be used in a path (docs/spec.md).")
     try:
-        glob_regex(text)
+        if GLOB_CHARS.search(text):
+            glob_regex(text)
     except re.error as err:
         raise UsageError(f"scope {pattern!r} is not a glob: {err} (docs/spec.md).") from None
     if any(part.lower() == "git~1" or _dotted_match(part.lower(), ".git") for part in parts):
@@ -183,8 +192,13 @@ def _dotted_match(part: str, name: str) -> bool:
 
 def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
     rules = (SETTINGS_FILE, *CI_PATHS, *protected)
-    hit = next((path for path in rules if _matches(text, path)), None)
-    if hit is None:
+    if GLOB_CHARS.search(text):
+        hit = next((path for path in rules if _matches(text, path)), None)
+    elif text.endswith("/"):
+        hit = next((path for path in rules if path.startswith(text)), None)
+    else:
+        hit = text if text in rules else None
+    if hit is None and text.startswith("."):
         first = text.split("/", maxsplit=1)[0]
         hit = next((folder for folder in CI_FOLDERS if _dotted_match(first, folder.rstrip("/"))), None)
     if hit is not None:

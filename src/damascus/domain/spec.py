@@ -4,13 +4,14 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from damascus.domain.errors import UsageError
 from damascus.domain.front_matter import repeated, split
 from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
+from damascus.domain.tasks import TaskType, TestContract, parse_contracts
 from damascus.domain.verdict import Kind
 from damascus.domain.visible import visible
 
@@ -19,6 +20,11 @@ KEYS = {"story", "title", "scope", "depends_on", "priority", "kind", "may_remove
     "complexity",
     "domain",
     "flow",
+    "task_type",
+    "platform",
+    "graph",
+    "source",
+    "contract_exempt",
 }
 LISTS = ("depends_on", "may_remove", "may_change", "may_break")
 COMPLEXITIES = ("low", "normal", "high")
@@ -28,7 +34,7 @@ REQUIREMENT = re.compile(
 )
 TAG = re.compile(r"\((MVP|EXT|FUTURE|SKIP)\)")
 LARGEST_SPEC = 1_000_000
-HEADINGS = ("Requirements", "TDD Plan", "Test Command")
+HEADINGS = ("Requirements", "TDD Plan", "Test Command", "Test Contract", "Gate Commands")
 HEADING_TWICE = re.compile(r'"## [^"\n]{1,40}" is there (?:twice|\d{1,9} times)')
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 UNREAD = "?"
@@ -66,6 +72,17 @@ class Spec:
     domain: str = ""
     flow: str = ""
     """The profile of its build; "": as [flow] profile says."""
+    task_type: TaskType | None = None
+    platform: str = ""
+    graph: str = ""
+    """The task graph that it is a task of, relative to the repository."""
+    source: str = ""
+    """Where it was imported from: `format path#id`."""
+    contracts: tuple[TestContract, ...] = ()
+    contract_exempt: str = ""
+    """Why a task needs no test contract; a person's reason."""
+    gate_commands: tuple[str, ...] = ()
+    """Its own, beside the project's."""
     body: str = field(default="", repr=False)
 
     def missing(self) -> list[str]:
@@ -167,8 +184,24 @@ def _build(front: dict[str, Any], body: str, found: _Problems) -> Spec:
         complexity=tried(lambda: _one_of(front, "complexity", COMPLEXITIES, name), "normal"),
         domain=tried(lambda: _text(front, "domain", name).lower(), "") if "domain" in front else "",
         flow=tried(lambda: _one_of(front, "flow", PROFILES, name), "") if "flow" in front else "",
+        contracts=tried(lambda: parse_contracts(section(body, "Test Contract"), name), ()),
+        gate_commands=tried(lambda: _lines(section(body, "Gate Commands"), name), ()),
+        **_of_a_task(front, found),
         body=body,
     )
+
+
+def _of_a_task(front: dict[str, Any], found: _Problems) -> dict[str, Any]:
+    """What a task graph or an import adds to a spec; a plain story has none of it."""
+    texts: dict[str, Any] = {
+        key: found.tried(partial(_text, front, key, found.name), "")
+        for key in ("platform", "graph", "source", "contract_exempt")
+        if key in front
+    }
+    if "task_type" in front:
+        told = found.tried(lambda: _one_of(front, "task_type", tuple(TaskType), found.name), "")
+        texts["task_type"] = TaskType(told) if told else None
+    return texts
 
 
 def _tried_texts(front: dict[str, Any], key: str, found: _Problems) -> list[str]:
@@ -289,6 +322,15 @@ def _command(text: str, name: str) -> str:
             f'{name}: "## Test Command" needs exactly one fenced block, it has {len(blocks)} (docs/spec.md).'
         )
     return blocks[0].strip() if blocks else ""
+
+
+def _lines(text: str, name: str) -> tuple[str, ...]:
+    """One command a line, in one fenced block."""
+    blocks = _fenced(text)
+    if text and len(blocks) != 1:
+        raise UsageError(f'{name}: "## Gate Commands" needs exactly one fenced block (docs/spec.md).')
+    lines = blocks[0].splitlines() if blocks else []
+    return tuple(line.strip() for line in lines if line.strip() and not line.strip().startswith("#"))
 
 
 def _fenced(text: str) -> list[str]:

@@ -61,6 +61,17 @@ class Verdict(Described):
         "no test that was red and is green names a requirement",
         "next attempt, ids named",
     )
+    CONTRACT_UNMET = (
+        "contract_unmet",
+        "a line of the task's test contract has no test file, no test in it that passed, or can't be judged",
+        "next attempt, line, file and requirement named",
+    )
+    REGRESSION = (
+        "regression",
+        "a test that another story promised is red on the candidate and green without it",
+        "next attempt, with the other story, its contract and its test named",
+    )
+    PLAN_FAULTY = "plan_faulty", "the task graph of a plan has faults", "next attempt, each with its line"
     COMMAND_FAILED = "command_failed", "a gate command (lint, types, build …) failed", "next attempt"
     CONTRACT_BROKEN = (
         "contract_broken",
@@ -160,6 +171,8 @@ class Kind(Described):
     FEATURE = "feature", "its tests fail without its code and pass with it"
     REFACTOR = "refactor", "the tests that were there pass before and after"
     DOCS = "docs", "no code is changed"
+    PLAN = "plan", "an idea becomes a task graph without faults, which a person approves (`damascus plan`)"
+    RECORDS = "records", "the files beside the task graph, made by Damascus itself: no agent is sent (`tasks commit`)"
 
 
 def task_status(phase: Phase, started: bool) -> TaskStatus:

@@ -55,11 +55,16 @@ class WaitKind(Described):
     )
     CI = "ci", "CI on a forge", "looked at every `[ci] look_seconds` (10 s), sooner with a webhook"
     MIRROR = "mirror", "the mirror job on main, after landing", "as `ci`"
+    SECRET = (
+        "secret",
+        "a variable that its test contract names and that is not set where the worker runs; the inbox names it",
+        "a worker that has it, looked at every 5 min",
+    )
     BUDGET = "budget", "the project's budget, which steps that run have reserved", "looked at every 10 s"
 
 
 IN_QUEUE = frozenset({WaitKind.LANDING, WaitKind.CI})
 """Waits through which a story keeps its place in the merge queue."""
-ENDED_BY_A_PERSON = frozenset({WaitKind.DIRTY, WaitKind.HOLD, WaitKind.AGENT})
+ENDED_BY_A_PERSON = frozenset({WaitKind.DIRTY, WaitKind.HOLD, WaitKind.AGENT, WaitKind.SECRET})
 ENDED_BY_CI = frozenset({WaitKind.CI, WaitKind.MIRROR})
 ENDED_BY_A_STORY = frozenset({WaitKind.SCOPE, WaitKind.BEHIND, WaitKind.DEPENDENCY, WaitKind.CHAIN})

@@ -18,7 +18,7 @@ WIDTH = 200
 USUAL = "{type}: {title}"
 AS_USUAL = Config().commit
 FILES_NAMED = 50
-TYPES = {Kind.FEATURE: "feat", Kind.REFACTOR: "refactor", Kind.DOCS: "docs"}
+TYPES = {Kind.FEATURE: "feat", Kind.REFACTOR: "refactor", Kind.DOCS: "docs", Kind.PLAN: "docs", Kind.RECORDS: "docs"}
 CONVENTIONAL = re.compile(r"(?:feat|fix|refactor|docs|test|perf|build|ci|chore|style|revert)(?:\([^()]+\))?!?: \S")
 REPAIRS = re.compile(r"(?:fix(?:es|ed)?|repair(?:s|ed)?)\s+(?=\S)", re.IGNORECASE)
 WORDS = (("A", "Created"), ("M", "Changed"), ("T", "Changed"), ("D", "Deleted"))

@@ -16,13 +16,14 @@ from damascus.engine.run import Run
 from damascus.engine.steps.implement import IMPLEMENT, Made
 from damascus.engine.steps.prepare import PREPARE
 from damascus.engine.steps.rebase import REBASE
+from damascus.engine.steps.records import RECORDS
 
 
 def at_hand(run: Run) -> bool:
     """Does this host have what the rest of a run that was begun needs? What was pushed is fetched."""
     if not run.resumed:
         return True
-    prepared, made = run.result(PREPARE), run.result(COMMIT) or run.result(IMPLEMENT)
+    prepared, made = run.result(PREPARE), run.result(COMMIT) or run.result(IMPLEMENT) or run.result(RECORDS)
     if run.result(BRANCH) is not None and not _authors_work_is_here(run):
         return False
     if prepared is not None and made is None:

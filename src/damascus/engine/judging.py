@@ -25,7 +25,7 @@ from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.survivors import SHOWN, Survivor
-from damascus.domain.verdict import Verdict
+from damascus.domain.verdict import Kind, Verdict
 from damascus.engine.agent_step.sending import passed_on
 from damascus.engine.run import Run
 from damascus.store.db import sql
@@ -93,7 +93,7 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
 
 def in_full(spec: Spec, config: Config) -> bool:
     """By the story's own word, else by the project's rules."""
-    return (spec.flow or config.flow.profile) == "full"
+    return spec.kind is not Kind.RECORDS and (spec.flow or config.flow.profile) == "full"
 
 
 # ── the gates ─────────────────────────────────────────────────────────────────────────────────────────

@@ -18,15 +18,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from damascus.domain import policy
-from damascus.domain.errors import DamascusError, Fenced, GitError, Stopping, TransientError
+from damascus.domain.errors import DamascusError, Fenced, GitError, RootNeeded, Stopping, TransientError
 from damascus.domain.events import Event, EventKind
 from damascus.domain.failures import transient_os_error
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.halt import HaltReason
 from damascus.domain.item import Item
 from damascus.domain.outcome import Advance, GivenBack, NeedsPerson, Outcome, Transient
 from damascus.domain.policy import Transition
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Verdict
-from damascus.engine import milestones, repository_fault
+from damascus.engine import halts, milestones, repository_fault
 from damascus.engine.elsewhere import at_hand
 from damascus.engine.flow import full
 from damascus.engine.phases import build, merge, review, spec
@@ -56,8 +57,8 @@ STEPS: tuple[Step[Any], ...] = (*spec.STEPS, *build.STEPS, *review.STEPS, *merge
 FULL: tuple[Step[Any], ...] = full.STEPS
 """What stands in the place of `implement` in profile `full`, in order."""
 SOMETIMES: tuple[Step[Any], ...] = other_steps((*STEPS, *FULL))
-"""Only where CI is red, or runs elsewhere than here, where somebody reads the pull request or has to approve it, where
-it is sent back, or a budget ends a loop."""
+"""Only of a plan, or where CI is red, or runs elsewhere than here, where somebody reads the pull request or has to
+approve it, where it is sent back, or a budget ends a loop."""
 
 
 def carry(item: Item, tools: Tools, slot: Slot | None = None, follow: Callable[[Run], None] = nothing) -> None:
@@ -114,9 +115,9 @@ def _fault(run: Run, err: Exception) -> Outcome:
     if (met := repository_fault.trouble(run.tools, err)) is not None:
         return met
     if isinstance(err, DamascusError):
-        return NeedsPerson(
-            None, str(err), ("retry", "cancel the story"), VerdictFeedback(message=str(err), gate=run.now)
-        )
+        halt = HaltReason.ROOT if isinstance(err, RootNeeded) else None
+        feedback = VerdictFeedback(message=str(err), gate=run.now, halt=halt)
+        return NeedsPerson(None, str(err), ("retry", "cancel the story"), feedback)
     return surprised(run, err)
 
 
@@ -148,6 +149,8 @@ def settle(run: Run, outcome: Outcome) -> Item | None:
     run.tools.boundary("settle", "after")
     _log_settlement(run, outcome, to)
     run.tools.bell.ring()
+    if to.phase == Phase.BLOCKED:
+        halts.count_blocked(run.tools)
     return following
 
 

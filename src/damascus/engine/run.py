@@ -304,7 +304,7 @@ class Run:
 
     def assert_held(self) -> None:
         """Raises Fenced when somebody took the item over."""
-        self.tools.db.run(lambda c: leases.assert_fence(c, self.item.id, self.item.fence))
+        self.tools.db.run(lambda c: leases.assert_fence(c, self.item.id, self.item.fence), single=True)
 
     # ── transactions ──────────────────────────────────────────────────────────────────────────────────
 

@@ -41,8 +41,15 @@ class ServiceName(Described):
     REVIEWS = "reviews", "reads people's reviews of the pull requests"
     REAPER = "reaper", "removes workspaces that nobody needs, after a snapshot of each"
     LANDED = "landed", "checks that main still has what landed"
+    PROJECTOR = "projector", "writes statuses, checkpoints and decisions beside the task graph"
     PRUNER = "pruner", "removes old run folders, homes and unused set-ups, and packs the mirror"
+    TICKING = "ticking", "ticks the boxes of imported stories that are on main, in the files that they came from"
     CASCADE = "cascade", "watches CI of every main in a chain, and pauses what needs a red one"
+    REGRESSIONS = (
+        "regressions",
+        "after a commit that no story landed, runs the tests of the tasks whose files it changed",
+    )
+    HALTS = "halts", "counts attempts in a row that ended blocked, and looks for required secrets"
     AGENT = "agent", "checks whether a gateway or agent that failed works again"
     HEARTBEAT = "heartbeat", "renews the leases of this worker"
     STEPS = "steps", "publishes the step that each of its stories is in"

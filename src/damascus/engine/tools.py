@@ -10,6 +10,7 @@ from damascus.domain.config import Config
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Agent, EvidenceRunner, Forge, Gate, Log, NoLog
 from damascus.git.mirror import Mirror
+from damascus.git.repository import Repository
 from damascus.git.snapshots import Snapshots
 from damascus.git.workspaces import Workspaces
 from damascus.scanning.scanner import Scanner
@@ -118,10 +119,14 @@ class Tools:
     bell: Bell = field(default_factory=Bell)
     proved: ModelsThatWork = field(default_factory=ModelsThatWork)
     runner: EvidenceRunner | None = None
+    here: Repository | None = None
+    """The person's own repository; None on a host that has no folder of it."""
     upstreams: Needs = field(default_factory=NeedsNoOther)
     home: Path = Path()
     """The data folder."""
     log: Log = field(default_factory=NoLog)
+    top: Path | None = None
+    """The person's own folder of the repository; None on a host that has none."""
 
     @property
     def target(self) -> str:

@@ -16,7 +16,7 @@ from datetime import timedelta
 from damascus.domain.errors import DamascusError, Fenced, Outdated, Stopping, TransientError
 from damascus.domain.ids import Fence
 from damascus.domain.item import Item
-from damascus.engine import lifecycle
+from damascus.engine import halts, lifecycle
 from damascus.engine.agent_step import agent_fault
 from damascus.engine.heartbeat import Heartbeat
 from damascus.engine.maintenance import Housekeeping
@@ -24,6 +24,7 @@ from damascus.engine.maintenance.reviews import look_at_reviews
 from damascus.engine.run import Slot
 from damascus.engine.services import Reports
 from damascus.engine.tools import Tools
+from damascus.evidence.toolchain import ask_ahead
 from damascus.scanning.scanner import Scanner
 from damascus.store import leases
 from damascus.system.hostid import host_of
@@ -62,8 +63,12 @@ class Worker:
         self.stop_requests = 0
         self.paused: str | None = None
         self.outdated: str | None = None
+        self.lacking: str | None = None
+        """A required secret that is not set: nothing is begun here."""
         self.lock: object = None
         self.notes: tuple[str, ...] = ()
+        self.unwritten: list[str] = []
+        """What could not be written into the person's folder, a sentence each."""
         self.ends: list[Callable[[], object]] = []
         """What else ends with this worker."""
         self.housekeeping = Housekeeping([tools, *self.others.values()], worker_id, pace.lease)
@@ -71,6 +76,7 @@ class Worker:
         self._heartbeat = Heartbeat(tools.db, pace.lease, pace.heartbeat, reports)
         self._slots: dict[tuple[int, Fence], Future[None]] = {}
         self._losses = 0
+        self._asked_ahead = False
         self._off_slot: set[tuple[int, Fence]] = set()
         self._wake = threading.Event()
         beside = sum(each.window for each in (tools, *self.others.values()))
@@ -92,6 +98,7 @@ class Worker:
         facts = {"project": self.tools.project.name, "slots": self.pace.slots, "pid": os.getpid()}
         self.tools.log.info("worker started", **facts, agent=self.tools.agent.name if self.tools.agent else None)
         agent_fault.look_after_all([self.tools, *self.others.values()], anew=True)
+        self.lacking = halts.lacking([self.tools, *self.others.values()])
         self._heartbeat.start()
         self.housekeeping.start()
         for scanner in self._scanners():
@@ -100,6 +107,9 @@ class Worker:
             with suppress(Stopping):
                 self._work(tick)
             self._drain(tick)
+            self.housekeeping.stop()
+            with suppress(Stopping):
+                self.unwritten = self.housekeeping.last_projection()
         except BaseException as err:
             self.tools.log.error("worker failed", error=type(err).__name__)
             raise
@@ -125,8 +135,9 @@ class Worker:
                 not claimed
                 and not self._slots
                 and self.pace.until_idle
-                and not self._movable()
+                and (self.lacking or not self._movable())
                 and not self._reviewed()
+                and not self._regressed()
             ):
                 return
             if not claimed or self.busy() >= self.pace.slots:
@@ -137,6 +148,12 @@ class Worker:
         """Before it ends: has a person said something on a pull request that lets a story go on?"""
         with suppress(DamascusError, TransientError):
             return any([look_at_reviews(tools) for tools in (self.tools, *self.others.values())])
+        return False
+
+    def _regressed(self) -> bool:
+        """Before it ends: main may have got commits from elsewhere, and what they broke must not be told by nobody."""
+        with suppress(DamascusError, TransientError):
+            return bool(self.housekeeping.regressions.look(at_once=True))
         return False
 
     def _register(self) -> None:
@@ -167,7 +184,7 @@ class Worker:
         free = self.pace.slots - self.busy()
         if free <= 0 or self.outdated:
             return 0
-        self.paused = self.guard()
+        self.paused = self.guard() or self.lacking
         if self.paused:
             return 0
         try:
@@ -180,6 +197,9 @@ class Worker:
             facts = {"phase": item.phase.value, "run": item.run_no, "rescues": item.rescues}
             self.tools.log.info("claimed", story=item.story_id, **facts)
             self._slots[item.id, item.fence] = self._pool.submit(self._carry, item)
+        if items and not self._asked_ahead:
+            self._asked_ahead = True
+            self._pool.submit(ask_ahead)
         self._give_back_unknown()
         return len(items)
 

@@ -19,8 +19,8 @@ from damascus.domain.verdict import Kind
 from damascus.git.mirror import Mirror
 
 OF_TESTS = (
-    GateName.WEAKENED_TESTS, GateName.RED, GateName.TESTS, GateName.REQUIREMENTS, GateName.SUITE, GateName.OLD_TESTS,
-    GateName.ACCEPTANCE, GateName.CANARY,
+    GateName.WEAKENED_TESTS, GateName.RED, GateName.TESTS, GateName.REQUIREMENTS, GateName.TEST_CONTRACTS,
+    GateName.SUITE, GateName.OLD_TESTS, GateName.ACCEPTANCE, GateName.CANARY,
 )  # fmt: skip
 """Gates that judge the tests; all others judge the code."""
 DOCUMENT = re.compile(r"(?:.*/)?(?:docs?/.*|README[^/]*|CHANGELOG[^/]*|[^/]*\.(?:md|rst|adoc))", re.IGNORECASE)

@@ -56,6 +56,11 @@ def tools_for(command: str) -> str | None:
     return "\n".join([_system(), *(each or "" for each in said), *(_stamp(path) for path in named)])
 
 
+def ask_ahead() -> None:
+    """While an agent works: the first judged run would wait for the answers."""
+    ANSWERS.of(list(dict.fromkeys(_stacks_calls())))
+
+
 def _stacks_calls() -> Iterator[Call]:
     for call in (call for each in toolchains() for call in each.versions):
         program = shutil.which(call[0])

@@ -26,6 +26,8 @@ class ForgeSetup:
     project_name: str
     config: ForgeConfig
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    ours: Callable[[], Mapping[str, str]] = dict
+    """Files that we wrote into the user's checkout, by their hashes."""
 
 
 FORGES = {

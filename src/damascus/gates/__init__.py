@@ -3,13 +3,14 @@ fail-fast belongs to the engine."""
 
 from dataclasses import dataclass
 
-from damascus.domain.ports import EvidenceRunner, Gate, GateLane, GateName, Pictures
+from damascus.domain.ports import EvidenceRunner, Gate, GateLane, GateName, Owners, Pictures
 from damascus.gates.acceptance import Acceptance
 from damascus.gates.canary import Canary
 from damascus.gates.commands import Commands
 from damascus.gates.contracts import Contracts
 from damascus.gates.coverage import Coverage
 from damascus.gates.coverage_run import Looks
+from damascus.gates.impact import Impact
 from damascus.gates.knows_tests import KnowsTests
 from damascus.gates.mutation import Mutation
 from damascus.gates.old_tests import OldTests
@@ -18,6 +19,7 @@ from damascus.gates.requirements import Requirements
 from damascus.gates.scope import ScopeGate
 from damascus.gates.secrets import Secrets
 from damascus.gates.suite import SuiteGate
+from damascus.gates.test_contracts import TestContracts
 from damascus.gates.tests import Tests
 from damascus.gates.visual import Visual
 from damascus.gates.weakened_tests import WeakenedTests
@@ -34,7 +36,7 @@ class GateSet:
     beside: tuple[Gate, ...] = ()
 
 
-def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner, pictures: Pictures) -> GateSet:
+def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner, pictures: Pictures, owners: Owners) -> GateSet:
     looks = Looks(runner)
     every: tuple[Gate, ...] = (
         ScopeGate(mirror),
@@ -44,6 +46,8 @@ def gates(runner: EvidenceRunner, mirror: Mirror, scanner: Scanner, pictures: Pi
         Red(runner, mirror),
         Tests(runner),
         Requirements(runner),
+        TestContracts(runner),
+        Impact(runner, mirror, owners),
         SuiteGate(runner, mirror),
         OldTests(runner, mirror),
         Commands(runner, mirror),

@@ -1,8 +1,10 @@
-"""Gate commands: the project's lint, types, build and whatever else [gates.commands] names exit 0 on the candidate.
+"""Gate commands: the project's lint, types, build and whatever else [gates.commands] names exit 0 on the candidate, and
+so do the story's own `## Gate Commands`.
 
 They are the base's: damascus.toml names them, else the base's files tell them. What is red on the base too is charged
 to nobody and listed by name. A command that was found and can't be started is listed as well; one that a person wrote
-down and that does not come to an end has not passed.
+down and that does not come to an end has not passed. The story's own are its frozen spec's, a person's word for this
+very task: they exit 0 on the candidate, whatever they do on the base. There is no way round them.
 """
 
 from collections.abc import Mapping
@@ -42,6 +44,7 @@ class Commands(Gate):
         asked = commands_at(candidate)
         laid = settings_of_base(candidate) if asked.commands else {}
         answers = [self._answer(candidate, each, laid) for each in asked.commands]
+        answers += [self._own(candidate, each) for each in own_commands(candidate)]
         return GateResult(
             gate=self.name,
             findings=[answer.finding for answer in answers if answer.finding],
@@ -62,6 +65,12 @@ class Commands(Gate):
         message = f"{_failed(asked, own)}, with what the story itself says in {_named(laid)}; by main's word it passes"
         return CommandAnswer((*runs, told), None if own.green else _finding(asked, own, message), listed)
 
+    def _own(self, candidate: Candidate, asked: GateCommand) -> CommandAnswer:
+        run = self._runner.run(_job(candidate, candidate.tree, asked))
+        message = f"the task's own gate command failed: `{asked.command}`: {summary(run)}. It must exit 0"
+        finding = None if run.green else _finding(asked, run, message)
+        return CommandAnswer((_evidence(asked, run),), finding, tuple(_rewritten(asked, run)))
+
     def _red(self, candidate: Candidate, asked: GateCommand, run: TestRun, laid: Laid) -> CommandAnswer:
         told = _evidence(asked, run)
         by = f", by what main says in {_named(laid)} (the spec's may_change lets a story's own word hold)"
@@ -73,6 +82,11 @@ class Commands(Gate):
         if _no_better(asked, run, base):
             return CommandAnswer(runs, listed=(_red_on_base(asked, base),))
         return CommandAnswer(runs, _finding(asked, run, f"{message}; without the story: {summary(base)}"))
+
+
+def own_commands(candidate: Candidate) -> list[GateCommand]:
+    """`gate 1`, `gate 2`, …"""
+    return [GateCommand(f"gate {n}", command) for n, command in enumerate(candidate.spec.gate_commands, 1)]
 
 
 def _job(candidate: Candidate, tree: Sha, asked: GateCommand, label: str = "") -> Job:

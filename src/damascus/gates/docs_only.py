@@ -17,9 +17,12 @@ FOR_READERS = ("docs", "doc", "documentation", "example", "examples", "site", "w
 MOST = 200_000
 """Bytes of a source that is compared; a larger one counts as changed."""
 WHY = "code, which a story of kind docs leaves as it is; make it kind: feature or refactor"
+NO_PLAN = "no Markdown, and a plan writes nothing else"
 
 
 def changed_code(candidate: Candidate) -> dict[str, str]:
+    if candidate.spec.kind is Kind.PLAN:
+        return {file.path: NO_PLAN for file in candidate.changed if not file.path.endswith(".md")}
     if candidate.spec.kind is not Kind.DOCS:
         return {}
     return {file.path: WHY for file in candidate.changed if _is_code(candidate, file) and _differs(candidate, file)}

@@ -12,11 +12,12 @@ from damascus.domain.ids import Sha
 from damascus.domain.names import folding_together, special
 from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gate, GateName, GateResult
 from damascus.domain.scope import Scope
-from damascus.domain.verdict import Verdict
+from damascus.domain.verdict import Kind, Verdict
 from damascus.gates.docs_only import changed_code
 from damascus.git.mirror import Mirror
 from damascus.git.strict import faults, needs_look
 from damascus.stacks import stack_of
+from damascus.tasks.planned import graph_faults
 from damascus.writes.bounds import path_refusal, shown
 
 OBEYED = re.compile(
@@ -26,6 +27,7 @@ OBEYED = re.compile(
     r"sitecustomize\.py|usercustomize\.py|.+\.pth|.+\.code-workspace",
     re.IGNORECASE,
 )
+FAULTS_TOLD = 20
 SYMLINK, GITLINK = "120000", "160000"
 DIRECTIONS = re.compile(r"[\u202a-\u202e\u2066-\u2069]")
 """Embeddings, overrides and isolates of the writing direction. Plain marks, which prose needs, turn no order around."""
@@ -42,7 +44,7 @@ class ScopeGate(Gate):
         refused = {file.path: why for file in candidate.changed if (why := _refusal(candidate, file))}
         refused = refused or _twins(candidate) or self._unsound(candidate)
         refused = refused or _turned_around(candidate) or changed_code(candidate)
-        findings = [_finding(refused)] if refused else []
+        findings = [_finding(refused)] if refused else _of_a_plan(candidate)
         summary = f"{len(refused)} of {len(candidate.changed)} changed paths refused"
         evidence = Evidence(gate=self.name, tree=candidate.tree, summary=summary)
         return GateResult(gate=self.name, findings=findings, evidence=[evidence])
@@ -81,6 +83,16 @@ def _finding(refused: dict[str, str]) -> Finding:
     return Finding(
         gate=GateName.SCOPE, verdict=Verdict.SCOPE_VIOLATION, message=message, paths=list(map(shown, refused))
     )
+
+
+def _of_a_plan(candidate: Candidate) -> list[Finding]:
+    """Main may have moved since the planner's graph was checked: what lands can be worked off."""
+    if candidate.spec.kind is not Kind.PLAN:
+        return []
+    name = candidate.config.tasks.graph
+    found = graph_faults(candidate.read(candidate.commit, name), name)
+    message = f"the task graph has faults: {'; '.join(found[:FAULTS_TOLD])}"
+    return [Finding(gate=GateName.SCOPE, verdict=Verdict.PLAN_FAULTY, message=message, paths=[name])] if found else []
 
 
 def _refusal(candidate: Candidate, file: ChangedFile) -> str:

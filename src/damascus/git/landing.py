@@ -9,6 +9,7 @@ Whoever is killed in here leaves a marker (git/unfinished.py); the next landing 
 """
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from damascus.domain.failures import transient_git_output, transient_os_error
 from damascus.domain.ids import Sha, short
 from damascus.domain.ports import Blocked, Stale
 from damascus.git.commands import Git, GitResult, raise_for
+from damascus.git.making_way import make_way
 from damascus.git.mirror import Mirror
 from damascus.git.objects import Objects
 from damascus.git.repository import Checkout, Repository, git_dir_of
@@ -32,6 +34,8 @@ MERGE = (
     "merge", "--ff-only", "--no-overwrite-ignore", "--no-autostash", "--no-squash", "--no-verify-signatures",
     "--no-stat", "--quiet",
 )  # fmt: skip
+PATIENCE = 1.0
+"""Seconds for which a landing waits for whoever writes into the checkout: a projection takes milliseconds."""
 OVERLAP = re.compile(r"would be (overwritten|removed) by merge|would lose untracked files", re.IGNORECASE)
 UNTRACKED = re.compile(r"untracked", re.IGNORECASE)
 MID_OPERATION = re.compile(r"unmerged files|have not concluded|needs merge|_HEAD exists", re.IGNORECASE)
@@ -39,11 +43,13 @@ MOVED = re.compile(r"not possible to fast-forward|diverging branches|is at [0-9a
 BUSY = re.compile(r"unable to create '.*\.lock'", re.IGNORECASE)
 
 
-def land(repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha) -> None:
+def land(
+    repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha, *, ours: Callable[[], Mapping[str, str]] = dict
+) -> None:
     """Move `branch` from `old` to `new`, a descendant of it. Raises Stale, Blocked or TransientError; a second
-    call after success does nothing."""
-    with held_marker(repo.git_dir) as marker:
-        landing = _Landing(repo, mirror, marker)
+    call after success does nothing. `ours` are files that we wrote into a checkout ourselves, by their hashes."""
+    with held_marker(repo.git_dir, PATIENCE) as marker:
+        landing = _Landing(repo, mirror, marker, ours)
         landing.put_right()
         checkouts = repo.checkouts(branch)
         at = checkouts[0].head if checkouts else repo.tip(branch)
@@ -86,11 +92,14 @@ class _Landing:
     repo: Repository
     mirror: Mirror
     marker: Marker
+    ours: Callable[[], Mapping[str, str]] = dict
 
     def in_checkout(self, branch: str, checkout: Checkout, new: Sha) -> None:
         git = _git_of(checkout.folder, branch)
         self._fetch_objects(new, checkout.head)
         self.marker.begin(Intent(branch, checkout.head, new, str(checkout.folder)))
+        if known := self.ours():
+            make_way(git, checkout, new, known)
         merge = self.marker.run(git, *MERGE, new, folder=checkout.folder)
         if merge.code != 0 and not self._is_whole(checkout.head, new):  # a gc of theirs took what no ref named yet
             self._fetch_objects(new, checkout.head)

@@ -1,12 +1,13 @@
 """Which files a tree has, and which of them changed between two."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import ChangedFile
 from damascus.git.objects import Objects, Recent
-from damascus.git.tree_diff import changed_files, only_came_or_changed
+from damascus.git.tree_diff import changed_files
 from damascus.git.trees import GITLINK, TreeEntry, parents
 
 LISTINGS_KEPT = 16
@@ -48,17 +49,21 @@ class Listings:
         return self._listings.keep(treeish, known)
 
     def _next(self, treeish: Sha) -> TreeListing | None:
-        """As the last one, but for a few files that came or changed: what a story that landed does."""
+        """As the last one, but for a few files: what a story changes, or one tree has beside another."""
         if self._last_listed is None:
             return None
         last, old = self._last_listed
         changes = self.changed(last, treeish)
-        if len(changes) > FEW_CHANGES or not only_came_or_changed(changes):
+        gone = {change.path for change in changes if change.status == "D"}
+        plain = all(change.status in "AMD" and change.mode != GITLINK for change in changes)
+        if len(changes) > FEW_CHANGES or not plain or gone & old.gitlinks:
             return None
-        paths = [change.path for change in changes]
+        paths = [change.path for change in changes if change.path not in gone]
         folders = self._objects.entries((treeish, path.rpartition("/")[0]) for path in paths)
         new = {path: folders[treeish, path.rpartition("/")[0]][path.rpartition("/")[2]] for path in paths}
-        return TreeListing(old.files | new, old.folders.union(*map(parents, paths)), old.gitlinks)
+        files = {path: entry for path, entry in old.files.items() if path not in gone} | new
+        left = {folder for folder in _above(gone) if not _hold(folder, files, old.gitlinks)}
+        return TreeListing(files, (old.folders | _above(paths)) - left, old.gitlinks)
 
     def _read(self, treeish: Sha) -> TreeListing:
         """By git: one process is faster than a question for every folder."""
@@ -68,4 +73,14 @@ class Listings:
         entries = {path: TreeEntry(mode, Sha(sha)) for path, (mode, _, sha) in heads}
         links = frozenset(path for path, entry in entries.items() if entry.mode == GITLINK)
         files = {path: entry for path, entry in entries.items() if path not in links}
-        return TreeListing(files, frozenset(folder for path in entries for folder in parents(path)), links)
+        return TreeListing(files, _above(entries), links)
+
+
+def _above(paths: Iterable[str]) -> frozenset[str]:
+    """The folders that hold these paths."""
+    return frozenset(folder for path in paths for folder in parents(path))
+
+
+def _hold(folder: str, *paths: Iterable[str]) -> bool:
+    """Does one of these lie in the folder?"""
+    return any(path.startswith(f"{folder}/") for each in paths for path in each)

@@ -137,11 +137,12 @@ class Objects:
     # ── trees ─────────────────────────────────────────────────────────────────────────────────────
 
     def entries(self, wanted: Iterable[tuple[Sha, str]]) -> dict[tuple[Sha, str], dict[str, TreeEntry]]:
-        """What is directly in these (tree, folder); "" is the root, a folder that is not there is empty."""
+        """What is directly in these (tree, folder), to be changed by who asks; "" is the root, a folder that is not
+        there is empty."""
         keys = sorted(set(wanted))
         found = self.find([f"{treeish}:{folder}" for treeish, folder in keys])
-        trees = (item.data if item is not None and item.kind == "tree" else b"" for item in found)
-        return {key: parse_tree(tree) for key, tree in zip(keys, trees, strict=True)}
+        trees = (self._parsed(item) if item is not None and item.kind == "tree" else {} for item in found)
+        return {key: dict(tree) for key, tree in zip(keys, trees, strict=True)}
 
     def overlay(self, base: Sha, source: Sha, paths: Sequence[str]) -> Sha:
         """The base's tree with exactly these paths as they are in `source`, gone where no file is there."""
@@ -151,7 +152,7 @@ class Objects:
         )
         there = {path: trees[source, folder].get(name) for path, (folder, _, name) in split.items()}
         files = {path: None if entry is None or entry.mode == FOLDER else entry for path, entry in there.items()}
-        return self._apply({folder: dict(trees[base, folder]) for folder in _touched(paths)}, files)
+        return self._apply({folder: trees[base, folder] for folder in _touched(paths)}, files)
 
     def edit(self, base: Sha, changes: Mapping[str, TreeEntry | None]) -> Sha:
         """The base's tree with these paths set (None: gone). A file and a folder of one name replace each other."""

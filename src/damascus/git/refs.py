@@ -80,13 +80,13 @@ class Refs:
         lines = self.git.out("for-each-ref", "--format=%(objectname) %(refname)", prefix).splitlines()
         return {name: Sha(sha) for sha, _, name in (line.partition(" ") for line in lines)}
 
-    def has_tip(self, commit: Sha) -> bool:
-        """Does a ref stand there? False also where libgit2 can't tell."""
+    def tips(self) -> list[Sha]:
+        """Where refs stand; none also where libgit2 can't tell."""
         try:
             with self.opened.use() as repository:
-                return any(str(ref.target) == commit for ref in repository.listall_reference_objects())
+                return [Sha(str(ref.target)) for ref in repository.listall_reference_objects()]
         except LibraryError:
-            return False
+            return []
 
     def move(self, moves: Sequence[RefMove]) -> None:
         """All or none, each only from what it was; Stale if one is something else."""

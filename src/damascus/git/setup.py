@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from damascus.domain.config import Config
-from damascus.domain.errors import DamascusError, SetupFailed, Stopping
+from damascus.domain.errors import DamascusError, RootNeeded, SetupFailed, Stopping
 from damascus.domain.ids import Sha
 from damascus.git.in_place import set_up_in
 from damascus.git.made import (
@@ -38,6 +38,7 @@ from damascus.git.made import (
 )
 from damascus.git.mirror import Mirror
 from damascus.git.own_products import own_products, refusal
+from damascus.git.root_asked import RootAsked
 from damascus.git.workspaces import delete
 from damascus.stacks.others import footprints, toolchains
 from damascus.stacks.own_code import Sources
@@ -199,10 +200,11 @@ class WorkspaceSetup:
         temporary = place.home.with_name("tmp")
         temporary.mkdir(exist_ok=True)
         own = {"HOME": here.inside(place.home), "TMPDIR": str(temporary)}
+        root = RootAsked(temporary)
         done = process.run(
             process.shell(config.workspace.setup),
             cwd=place.checkout,
-            env=compilers() | given | own,
+            env=root.lay(compilers() | given | own),
             log=place.log,
             timeout=config.workspace.setup_timeout_seconds,
             stopping=self.stopping,
@@ -210,6 +212,13 @@ class WorkspaceSetup:
         )
         if done.stopped:
             raise Stopping
+        if done.exit_code != 0 and root.refused():
+            raise RootNeeded(
+                f"the set-up command of [workspace] needs root rights, which nobody has here: "
+                f"{config.workspace.setup!r} called sudo and was refused. See {place.log}; install what it wants on "
+                "this machine, take sudo out of it on main, and retry.",
+                str(place.log),
+            )
         if done.exit_code != 0:
             raise SetupFailed(
                 f"the set-up command of [workspace] failed (exit {done.exit_code}): {config.workspace.setup!r}. "
@@ -234,10 +243,12 @@ def read_by(command: str, files: Iterable[str]) -> list[str]:
     except ValueError:
         words = set(command.split())
     names = MAKEFILES if words & MAKERS else frozenset()
-    return sorted(path for path in files if path in words or path in names or _is_list(PurePosixPath(path)))
+    return sorted(path for path in files if path in words or path in names or lists_packages(path))
 
 
-def _is_list(path: PurePosixPath) -> bool:
+def lists_packages(name: str) -> bool:
+    """A lock file or a manifest of any stack: what says on which packages the code depends."""
+    path = PurePosixPath(name)
     return any(
         path.name in each.lock_files or any(path.match(pattern) for pattern in each.lock_patterns)
         for each in footprints()

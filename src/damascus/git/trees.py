@@ -7,7 +7,7 @@ read was compared with its id before, what is written is compared with git's own
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from damascus.domain.ids import Sha
 
@@ -17,9 +17,8 @@ GITLINK = "160000"
 REGULAR = ("100644", "100755")
 
 
-@dataclass(frozen=True)
-class TreeEntry:
-    """One name in a tree."""
+class TreeEntry(NamedTuple):
+    """One name in a tree. Made and compared by the thousand: a tuple is both in a third of a dataclass' time."""
 
     mode: str
     sha: Sha

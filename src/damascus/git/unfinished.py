@@ -14,6 +14,7 @@ import os
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -28,6 +29,7 @@ from damascus.system.scratch import scratch_folder
 
 MARKER = "damascus-landing"
 NO_ENTRY = "000000"
+LOOK = 0.02
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,10 @@ class Marker:
 
 
 @contextmanager
-def held_marker(git_dir: Path) -> Iterator[Marker]:
+def held_marker(git_dir: Path, patience: float = 0.0) -> Iterator[Marker]:
+    """`patience`: seconds to wait for whoever holds it."""
     path = git_dir / MARKER
-    handle = _locked(path)
+    handle = _locked(path, time.monotonic() + patience)
     try:
         yield Marker(handle)
     finally:
@@ -93,7 +96,7 @@ def held_marker(git_dir: Path) -> Iterator[Marker]:
         os.close(handle)
 
 
-def _locked(path: Path) -> int:
+def _locked(path: Path, until: float) -> int:
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -102,7 +105,10 @@ def _locked(path: Path) -> int:
                 return handle
         except BlockingIOError:
             os.close(handle)
-            raise TransientError("another landing is at work in this repository") from None
+            if time.monotonic() >= until:
+                raise TransientError("another landing is at work in this repository") from None
+            time.sleep(LOOK)
+            continue
         except FileNotFoundError:  # its holder removed it between our open and our lock
             pass
         os.close(handle)

@@ -12,6 +12,7 @@ from typing import Any
 from damascus.app import App, Project
 from damascus.assembly import Choice, make_worker
 from damascus.domain.spec import parse_spec
+from damascus.domain.tasks import contract_table
 from damascus.engine.tools import nothing
 from damascus.engine.worker import Worker
 from damascus.store import queueing, views
@@ -45,6 +46,8 @@ canary = false
 mutation = "off"
 coverage.changed = 0
 coverage.project = 0
+[tasks]
+blocked_in_a_row = 1000
 """
 """For tests of everything else: what proves a test (suite, canary, mutants, coverage) costs several runs a story."""
 NO_PYTEST_CACHE = "-p no:cacheprovider"
@@ -56,7 +59,7 @@ def python() -> str:
 
 
 def story(name: str, **parts: Any) -> str:
-    """A spec as text. parts: title, scope, command, requirements {id: text}, and any front matter key."""
+    """A spec as text. parts: title, scope, command, requirements {id: text}, contract, and any front matter key."""
     scope = parts.pop(
         "scope", [f"{name.lower().replace('-', '')}.py", f"tests/test_{name.lower().replace('-', '')}.py"]
     )
@@ -64,12 +67,13 @@ def story(name: str, **parts: Any) -> str:
         "command", f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {python()} -m pytest -q {NO_PYTEST_CACHE} {scope[-1]}"
     )
     requirements = parts.pop("requirements", {"REQ-001": "it works"})
+    contract = f"\n## Test Contract\n{contract_table(parts.pop('contract'))}" if "contract" in parts else ""
     front = {"story": name, "title": parts.pop("title", f"Story {name}"), "scope": scope, **parts}
     lines = [f"{key}: {value!r}" if isinstance(value, list) else f"{key}: {value}" for key, value in front.items()]
     listed = "\n".join(f"- {key}: {text}" for key, text in requirements.items())
     return (
         "---\n" + "\n".join(lines) + f"\n---\n## Requirements\n{listed}\n\n## TDD Plan\nTests first.\n\n"
-        f"## Test Command\n```sh\n{command}\n```\n"
+        f"## Test Command\n```sh\n{command}\n```\n{contract}"
     )
 
 

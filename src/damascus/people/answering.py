@@ -12,7 +12,7 @@ from damascus.people import breakages
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.people.places import repository_of
 from damascus.people.recoveries import Answering, about_story
-from damascus.store import people
+from damascus.store import halts, people
 from damascus.store.db import Row
 from damascus.writes.person import parsed
 
@@ -103,7 +103,10 @@ def _decided(app: App, asked: OpenQuestion, said: str, person: Actor) -> Done:
     choice = _chosen(issue, said)
     if issue["story_id"] is not None:
         return about_story(Answering(db, project, issue, choice, person))
-    if issue["about"] is not None and issue["about"]["about"] not in (QuestionAbout.PLACE, QuestionAbout.AGENT):
+    if choice.id == OptionId.GO_ON:
+        halts.end_blocked(db, project.row.id, person.name)
+        return Done(f"Question {issue['id']} is answered: the builder goes on, the count begins anew.", goes_on())
+    if issue["about"] is not None and issue["about"]["about"] == QuestionAbout.RED:
         return breakages.decide(db, project, issue, choice)
     people.close(db, project.row.id, issue, choice.told)
     return Done(f"Question {issue['id']} is answered: {choice.told}.", "damascus inbox")

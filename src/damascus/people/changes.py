@@ -64,7 +64,7 @@ def published(project: Project, change: Change) -> dict[str, Any]:
 
 def _made(app: App, project: Project, row: Row) -> Change:
     story = row["story_id"]
-    if row["phase"] == Phase.DONE and row["merged_commit"]:
+    if row["phase"] in (Phase.DONE, Phase.STALE) and row["merged_commit"]:
         landed = Sha(row["merged_commit"])
         _bring(app, project, landed, story)
         return Change(story, "landed", project.mirror.parent(landed), landed)

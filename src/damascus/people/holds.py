@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from damascus.app import Project
-from damascus.domain.errors import UsageError
+from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.visible import visible
 from damascus.people.acts import Done
-from damascus.store import people, projects
+from damascus.store import people, projects, ships
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
 
@@ -41,6 +41,10 @@ def release(db: Database, project: Project, repo: str | None = None) -> Released
     """Every hold of it ends."""
     row = _named(db, project, repo)
     ended = people.release_hold(db, row.id, row.repo_id)
+    if not ended and (declared := ships.current(db, row.id)) is not None:
+        raise DamascusError(
+            f"SHIP was declared by {declared.declared_by}. To go on, take it back: damascus ship --undo"
+        )
     said = f"{row.repo} goes on." if ended else f"{row.repo} was not held."
     return Released(said, "damascus status", row.repo, ended)
 

@@ -5,7 +5,7 @@ Light to import: a command that only looks pays for what it shows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from damascus.app import App, Project
@@ -15,8 +15,10 @@ from damascus.engine import guards
 from damascus.people import claims
 from damascus.people.workers import living
 from damascus.store import spending, views
+from damascus.store.halted import current as current_halts
 from damascus.store.views import ProjectView, StoryRow, WorkerRow
 from damascus.system.hostid import host_name, host_of
+from damascus.telling import halts
 from damascus.telling.costs import lines
 from damascus.telling.phrases import plural
 
@@ -84,6 +86,11 @@ def held_up(app: App, project: Project, snapshot: ProjectView) -> str | None:
     return (guards.guard(project.folder, project.config.limits) or "").removesuffix(
         ": nothing new is begun until it falls"
     )
+
+
+def halted(app: App, project: Project) -> list[str]:
+    """Why the builder, or one task of it, stops (A2): which reason, since when, and what ends it."""
+    return [halts.sentence(one, datetime.now(UTC)) for one in current_halts(app.database, project.row.id)]
 
 
 def no_agent(app: App, project: Project) -> str | None:

@@ -1,12 +1,21 @@
 """A receipt made again: its commit is judged here and now, by the rules of its base, in a folder of its own."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.ids import Sha, short
-from damascus.domain.ports import AcceptedPicture, Candidate, GateName, GateResult, Pictures, ShownPicture
+from damascus.domain.ports import (
+    AcceptedPicture,
+    Candidate,
+    GateName,
+    GateResult,
+    Owner,
+    Owners,
+    Pictures,
+    ShownPicture,
+)
 from damascus.domain.receipt import BuildReceipt
 from damascus.domain.said import Said
 from damascus.domain.scope import Scope
@@ -39,6 +48,16 @@ class NoPictures(Pictures):
 
     def show(self, story: str, picture: ShownPicture) -> None:
         pass
+
+
+class NoOwners(Owners):
+    """Which story owns which file is in the installation's database: here nobody knows, and nothing is compared."""
+
+    def of(self, paths: Collection[str]) -> list[Owner] | None:
+        return None
+
+    def every(self) -> list[Owner] | None:
+        return None
 
 
 class ReceiptAgain:
@@ -167,7 +186,7 @@ class ReceiptAgain:
             return {}
 
         runner = CleanRunner(self.mirror, self.folder / "checkouts", prepare, sandbox=level, home_of=setup.home_of)
-        return gates(runner, self.mirror, Scanner(), NoPictures())
+        return gates(runner, self.mirror, Scanner(), NoPictures(), NoOwners())
 
     def _notice(self, result: GateResult | None) -> None:
         """A command that could not even be started says nothing about the receipt."""

@@ -1,11 +1,12 @@
 """A story's receipt, as a person asks for it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from damascus.domain.errors import DamascusError
 from damascus.domain.receipt import BuildReceipt
 from damascus.store import receipts, views
 from damascus.store.db import Database
+from damascus.store.patterns import applied_in
 from damascus.store.projects import ProjectRow
 
 
@@ -15,12 +16,14 @@ class StoryReceipt:
 
     receipt: BuildReceipt
     landed: str | None
+    patterns: tuple[str, ...] = ()
+    """Of the pattern library: those that its agents applied."""
 
 
 def receipt_of_story(db: Database, project: ProjectRow, story: str) -> StoryReceipt:
     """The newest, be it of a run that a critic or a gate ended."""
     row = views.story_row(db, project, story)
-    return _found(receipts.newest_receipt(db, row.id), row)
+    return replace(_found(receipts.newest_receipt(db, row.id), row), patterns=tuple(applied_in(db, row.id)))
 
 
 def proved_receipt(db: Database, project: ProjectRow, story: str) -> StoryReceipt:

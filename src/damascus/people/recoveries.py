@@ -8,10 +8,12 @@ from damascus.domain import money, recovery
 from damascus.domain.errors import UsageError
 from damascus.domain.question_marks import MUTANTS, chosen_marks, marks_of
 from damascus.domain.recovery import Chosen, OptionId
-from damascus.people import stories
+from damascus.people import changes_of_tasks, stories
 from damascus.people.acts import Actor, Done, goes_on
-from damascus.store import people, views
+from damascus.store import halts, people, views
 from damascus.store.db import Database, Row
+from damascus.store.stale import decide
+from damascus.telling import asked
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,12 @@ Doing = Callable[[Answering], Done]
 def about_story(a: Answering) -> Done:
     """By the option's id alone. Own words, and options that an agent's own question brought, go to the next agent."""
     options = a.issue["options"]
+    if not a.choice.id and recovery.REAPPROVE in options:
+        raise UsageError(f"{a.story} is STALE: {decide(a.story)}. Nothing was changed.")
     if not a.choice.id and (recovery.APPROVE in options or recovery.ACCEPT in options):
         return _send_back(a)  # no agent would hear them where it only waits for a word
+    if recovery.IT_IS_SET in options and not a.choice.id:
+        return _it_is_set(a)  # it waits: there is no agent to tell
     otherwise = _land_now if recovery.LAND_NOW in options else _words  # it waits: there is no agent to tell
     return DOES.get(a.choice.id, otherwise)(a)
 
@@ -74,7 +80,7 @@ def _cancel(a: Answering) -> Done:
 def _edit_spec(a: Answering) -> Done:
     people.decided(a.db, a.of, a.issue, a.choice.told)
     said = f"{a.story} stays blocked, question {a.issue['id']} open, until you add its corrected spec."
-    return Done(said, f"damascus add {views.whole_row(a.db, a.project.row, a.story)['spec_path']}")
+    return Done(said, asked.adding(views.whole_row(a.db, a.project.row, a.story)))
 
 
 def _use_spec(a: Answering) -> Done:
@@ -171,10 +177,27 @@ def _send_back(a: Answering) -> Done:
     return stories.send_back(a.db, a.project, a.story, a.person, recovery.needed(a.choice, a.issue["id"]))
 
 
+def _it_is_set(a: Answering) -> Done:
+    a.close()
+    halts.wake_secrets(a.db, a.of)
+    return Done(f"{a.story} is begun by a worker that has it; if none has, you are asked again.", goes_on(a.story))
+
+
+def _reapprove(a: Answering) -> Done:
+    return changes_of_tasks.approve_stale(a.db, a.project, a.story, a.person)
+
+
+def _undo_change(a: Answering) -> Done:
+    return changes_of_tasks.undo(a.db, a.project, [a.story], a.person)
+
+
 DOES: dict[OptionId, Doing] = {
     OptionId.APPROVE: _approve,
     OptionId.ACCEPT: _approve,
     OptionId.SEND_BACK: _send_back,
+    OptionId.IT_IS_SET: _it_is_set,
+    OptionId.REAPPROVE: _reapprove,
+    OptionId.UNDO_CHANGE: _undo_change,
     OptionId.RETRY: _retry,
     OptionId.CANCEL: _cancel,
     OptionId.EDIT_SPEC: _edit_spec,
@@ -183,6 +206,7 @@ DOES: dict[OptionId, Doing] = {
     OptionId.ACCEPT_TESTS: _where_it_was,
     OptionId.KEEP_TESTS: _where_it_was,
     OptionId.ACCEPT_PICTURES: _accept_pictures,
+    OptionId.WITHOUT_PATTERNS: _where_it_was,
     OptionId.ALL_EQUIVALENT: _equivalent,
     OptionId.SOME_EQUIVALENT: _some_equivalent,
     OptionId.LAND_NOW: _land_now,

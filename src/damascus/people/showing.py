@@ -7,14 +7,17 @@ from typing import Any
 from damascus.app import App, Project
 from damascus.domain.ids import Sha
 from damascus.domain.ports import CiRun
+from damascus.domain.tasks import JudgedContract, contract_line
 from damascus.domain.verdict import Phase
 from damascus.engine.returned import Returned, returned
 from damascus.people import claims
 from damascus.people.published import item
 from damascus.store import spending, views
 from damascus.store.db import Row
+from damascus.store.patterns import PatternUse, patterns_of
+from damascus.store.tasks import judged_contracts
 from damascus.store.views import StoryRow
-from damascus.telling import costs, story
+from damascus.telling import costs, stale, story
 from damascus.telling.steps import concerns
 
 KEPT = ("spec_path", "spec_hash", "file_scope", "candidate", "run_no", "claims", "rescues", "priority", "rough",
@@ -34,6 +37,9 @@ class Shown:
     lost: str | None
     workspace: Path | None
     run_folder: Path
+    patterns: list[PatternUse]
+    contracts: list[JudgedContract]
+    """Its test contract, by the last judged run."""
 
     @property
     def concerns(self) -> list[str]:
@@ -42,7 +48,9 @@ class Shown:
     def facts(self) -> list[tuple[str, str]]:
         """A name and what is told of it, each."""
         place = [("workspace", str(self.workspace))] if self.workspace else []
-        return [*story.facts(self.row, self.whole), *place]
+        contract = [("contract", told)] if (told := contract_line(self.contracts)) else []
+        known = (*story.facts(self.row, self.whole), *contract, *stale.facts(self.row), *story.patterns(self.patterns))
+        return [*known, *place]
 
     def published(self) -> dict[str, Any]:
         """The keys that programs read."""
@@ -51,6 +59,7 @@ class Shown:
             **item(row),
             "tries": row.tries,
             **{key: self.whole[key] for key in KEPT},
+            "change": row.change,
             "spec": bytes(self.whole["spec"]),
             "steps": self.steps,
             "issues": self.issues,
@@ -58,6 +67,8 @@ class Shown:
             "dispatches": self.dispatches,
             "returned": self.returned.model_dump() if self.returned else None,
             "concerns": self.concerns,
+            "contracts": [one.model_dump() | {"met": one.met} for one in self.contracts],
+            "patterns": [vars(use) for use in self.patterns],
             "on_main": self.lost is None if row.phase == Phase.DONE else None,
             "run_folder": str(self.run_folder),
         }
@@ -80,6 +91,8 @@ def shown(app: App, project: Project, name: str) -> Shown:
         lost=missing.get(row.story_id),
         workspace=workspace if workspace.exists() else None,
         run_folder=project.runs / row.story_id,
+        patterns=patterns_of(db, row.id),
+        contracts=judged_contracts(db, [row.id]).get(row.id, []),
     )
 
 

@@ -6,10 +6,11 @@ from damascus.app import Project
 from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ids import short
-from damascus.domain.verdict import Verdict
+from damascus.domain.spec import parse_spec
+from damascus.domain.verdict import Kind, Verdict
 from damascus.domain.visible import visible
 from damascus.people.acts import Actor, Done, goes_on
-from damascus.store import people
+from damascus.store import people, views
 from damascus.store.db import Database
 
 
@@ -71,7 +72,16 @@ def approve(db: Database, project: Project, story: str, person: Actor, words: st
     """The person's word for the change that the story's question shows."""
     done = people.approve(db, project.row.id, story, Word(person.name, person.by, words))
     said = f"{done.story_id} is approved by {person.name}, as it stands in {short(done.commit)}; it lands in its turn."
-    return ApprovedCommit(said, goes_on(done.story_id), done.story_id, done.phase, commit=done.commit, by=person.name)
+    following = goes_on(done.story_id)
+    if _is_plan(db, project, story):
+        said += " Nothing of it is queued by that."
+        following = f"damascus run, and once it has landed: damascus tasks add {project.config.tasks.graph}"
+    return ApprovedCommit(said, following, done.story_id, done.phase, commit=done.commit, by=person.name)
+
+
+def _is_plan(db: Database, project: Project, story: str) -> bool:
+    row = views.whole_row(db, project.row, story)
+    return parse_spec(bytes(row["spec"]), row["spec_path"], rough=True).kind is Kind.PLAN
 
 
 def send_back(db: Database, project: Project, story: str, person: Actor, words: str) -> OnStory:

@@ -14,7 +14,7 @@ from damascus.engine.repository_fault import look_after
 from damascus.engine.worker import Worker
 from damascus.people import claims
 from damascus.people.acts import Done
-from damascus.people.overview import no_agent
+from damascus.people.overview import halted, no_agent
 from damascus.store.db import Row
 from damascus.store.receipts import evidence
 from damascus.telling import asked, costs
@@ -43,7 +43,7 @@ def last_words(app: App, project: Project, worker: Worker, began: datetime) -> L
     rest = ", ".join(f"{n} {phase}" for phase, n in sorted(counts.items()))
     said = f"{done - len(missing)} on {project.row.main_branch}" + (f", {rest}." if rest else ".")
     alarms = tuple(_alarms(app, project, missing))
-    needs_you = bool(counts.get("blocked") or alarms)
+    needs_you = bool(counts.get("blocked") or counts.get("stale") or alarms)
     following = "damascus inbox" if needs_you else "damascus status --all"
     if worker.stop_requests and any(counts.get(phase) for phase in ACTIVE):
         following = "damascus run"
@@ -55,6 +55,7 @@ def _alarms(app: App, project: Project, missing: dict[str, str]) -> Iterator[str
         yield f"{claims.told(missing, project.row.main_branch)}."
     if fault := no_agent(app, project):
         yield fault
+    yield from halted(app, project)
     for row in app.database.all("held_landings", project=project.row.id):
         yield f"{row['story_id']} is proved and can't land: {row['wait_key'] or 'your folder'} is in the way."
 
@@ -105,5 +106,4 @@ def _needs(app: App, project: Project) -> Iterator[str]:
     if found:
         first = found[0]
         whose = f" of {first['story_id']}" if first["story_id"] else ""
-        way = asked.command(first) if asked.wants_spec(first) else f"damascus answer {first['id']} …"
-        yield f"needs you: {plural(len(found), 'question')}, the first{whose}: {way}"
+        yield f"needs you: {plural(len(found), 'question')}, the first{whose}: {asked.way(first)}"

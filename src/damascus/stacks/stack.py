@@ -6,7 +6,7 @@ depends on it is listed as not verified, by name, or fails closed.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -267,6 +267,8 @@ class Stack:
     """Reads the tests of a source. None: none of them can prove a requirement."""
     written: Callable[[str], str] = str
     """The name in the source of a test as its runner reports it: without parameters, subtests, modules."""
+    file_command: "Later[Callable[[Sequence[str], BaseFiles], str]] | None" = None
+    """The test command that runs these files alone, in a tree with those; "": nothing tells how."""
     has_command: "Callable[[Collection[str], Callable[[str], bytes | None]], bool]" = lambda listing, read: True
     """Would the usual command run anything?"""
     tests_in_code: bool = False

@@ -17,8 +17,13 @@ class FlakyTest(BaseModel):
 
 def record(c: Connection, item: Item, tests: Sequence[FlakyTest], sha: str) -> None:
     """Once for each commit, however often this transaction is repeated."""
+    record_in(c, item.project_id, item.repo_id, tests, sha)
+
+
+def record_in(c: Connection, project: int, repo: int, tests: Sequence[FlakyTest], sha: str) -> None:
+    """As `record`, where no story met it."""
     listed = jsonb([one.model_dump() for one in tests])
-    c.execute(sql("flaky_record"), {"project": item.project_id, "repo": item.repo_id, "sha": sha, "tests": listed})
+    c.execute(sql("flaky_record"), {"project": project, "repo": repo, "sha": sha, "tests": listed})
 
 
 def quarantined(db: Database, repo: int) -> frozenset[str]:

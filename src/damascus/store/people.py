@@ -9,10 +9,11 @@ from damascus.domain.events import Event, EventKind
 from damascus.domain.question_marks import PICTURES, marks_of
 from damascus.domain.storable import LARGEST_NUMBER
 from damascus.domain.verdict import Phase
-from damascus.store import screenshots, spending
+from damascus.store import halts, screenshots, spending
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
+from damascus.store.stale import end_halt_if_none_is_stale, refuse_stale
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ def cancel(db: Database, project: int, story: str) -> Acted:
     """End a story. One that is done or on its way onto main is past cancelling, and it says so."""
 
     def work(c: Connection) -> Acted:
+        c.execute(sql("graph_lock"), {"project": project})  # before any row: it may end what a STALE story halts
         row = _locked(c, project, story)
         if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(f"{row['story_id']} is {row['phase']} already; nothing was cancelled.")
@@ -46,8 +48,17 @@ def cancel(db: Database, project: int, story: str) -> Acted:
         leased = _take_lease(c, row)
         c.execute(sql("cancel_item"), {"id": row["id"]})
         _let_go(c, row, "cancelled")
+        if row["phase"] == Phase.STALE:
+            end_halt_if_none_is_stale(c, project, "a person")
         write_events(
-            c, project, row["id"], ((EventKind.STORY_CANCELLED, {"from": row["phase"]}), _moved(row, "cancelled"))
+            c,
+            project,
+            row["id"],
+            (
+                (EventKind.STORY_CANCELLED, {"from": row["phase"]}),
+                _moved(row, "cancelled"),
+                *halts.resumed(row, "a person"),
+            ),
         )
         return Acted(row["story_id"], "cancelled", leased)
 
@@ -59,7 +70,8 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
 
     def work(c: Connection) -> Acted:
         row = _locked(c, project, story)
-        if row["phase"] in (Phase.DONE, Phase.CANCELLED, Phase.STALE):
+        refuse_stale(row)
+        if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(
                 f"{row['story_id']} is {row['phase']}; only a story that is not finished can be retried."
             )
@@ -70,7 +82,10 @@ def retry(db: Database, project: int, story: str, answer: str | None = None) -> 
         params = {"id": row["id"], "phase": phase, "slack": SLACK[row["priority"]]}
         c.execute(sql("resume_item"), params | {"answers": [answer] if answer else []})
         _let_go(c, row, answer or "retry", keep_scope=row["phase"] != Phase.BLOCKED)
-        write_events(c, project, row["id"], ((EventKind.STORY_RETRIED, {"answer": answer}), _moved(row, phase)))
+        resumed = halts.resumed(row, "a person")
+        write_events(
+            c, project, row["id"], ((EventKind.STORY_RETRIED, {"answer": answer}), _moved(row, phase), *resumed)
+        )
         return Acted(row["story_id"], phase, leased)
 
     return db.run(work)
@@ -252,17 +267,19 @@ def close_write_questions(db: Database, item: int, answer: str) -> None:
     db.all("close_write_questions", item=item, answer=answer)
 
 
-def landing_question(db: Database, item: int) -> str | None:
-    """What is asked about a file of the person's that holds this story's landing."""
-    row = db.one("landing_question", item=item, option=recovery.LAND_NOW)
+def landing_question(db: Database, item: int, option: str = recovery.LAND_NOW) -> str | None:
+    """What is asked about a file of the person's that holds this story's landing, or by a wait with another option."""
+    row = db.one("landing_question", item=item, option=option)
     return str(row["question"]) if row else None
 
 
-def close_landing_questions(db: Database, project: int, item: int, answer: str) -> None:
+def close_landing_questions(
+    db: Database, project: int, item: int, answer: str, option: str = recovery.LAND_NOW
+) -> None:
     """Nothing holds it any more, whoever saw to that."""
 
     def work(c: Connection) -> None:
-        params = {"item": item, "answer": answer, "option": recovery.LAND_NOW}
+        params = {"item": item, "answer": answer, "option": option}
         for row in c.execute(sql("close_landing_questions"), params).fetchall():
             write_events(c, project, item, ((EventKind.ISSUE_ANSWERED, {"issue": row["id"], "answer": answer}),))
 

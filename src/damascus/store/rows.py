@@ -30,5 +30,8 @@ COLUMNS = {name: _reader(hint) for name, hint in get_type_hints(Item).items()}
 
 
 def item(row: Row) -> Item:
-    values = ((name, read, row[name]) for name, read in COLUMNS.items())
-    return Item(**{name: value if read is None or value is None else read(value) for name, read, value in values})
+    values = {name: row[name] for name in COLUMNS}
+    for name, read in COLUMNS.items():
+        if read is not None and values[name] is not None:
+            values[name] = read(values[name])
+    return Item(**values)

@@ -53,27 +53,36 @@ CREATE TABLE public.work_items (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     first_attempted_at timestamp with time zone,
+    change jsonb,
+    graph text,
+    graph_at integer,
     CONSTRAINT blocked_resumes_somewhere CHECK (((phase = 'blocked'::text) = (resume_phase IS NOT NULL))),
+    CONSTRAINT done_has_no_change CHECK (((phase <> 'done'::text) OR (change IS NULL))),
     CONSTRAINT done_means_landed CHECK (((phase <> 'done'::text) OR (merged_commit IS NOT NULL))),
     CONSTRAINT resting_phases CHECK (((state = 'resting'::text) = (phase = ANY (ARRAY['done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text])))),
     CONSTRAINT review_needs_a_pull CHECK (((phase <> ALL (ARRAY['review'::text, 'merge'::text, 'done'::text])) OR (pr_url IS NOT NULL))),
+    CONSTRAINT stale_names_its_change CHECK (((phase <> 'stale'::text) OR (change IS NOT NULL))),
     CONSTRAINT waiting_names_its_reason CHECK (((state = 'waiting'::text) = (wait_kind IS NOT NULL))),
     CONSTRAINT work_items_budget_cycles_check CHECK ((budget_cycles > 0)),
     CONSTRAINT work_items_phase_check CHECK ((phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text, 'done'::text, 'blocked'::text, 'stale'::text, 'cancelled'::text]))),
     CONSTRAINT work_items_priority_check CHECK (((priority >= 0) AND (priority <= 3))),
     CONSTRAINT work_items_resume_phase_check CHECK ((resume_phase = ANY (ARRAY['spec'::text, 'build'::text, 'review'::text, 'merge'::text]))),
     CONSTRAINT work_items_state_check CHECK ((state = ANY (ARRAY['ready'::text, 'leased'::text, 'waiting'::text, 'resting'::text]))),
-    CONSTRAINT work_items_wait_kind_check CHECK ((wait_kind = ANY (ARRAY['scope'::text, 'behind'::text, 'dependency'::text, 'landing'::text, 'hold'::text, 'chain'::text, 'upstream'::text, 'repo_full'::text, 'agent'::text, 'backoff'::text, 'dirty'::text, 'ci'::text, 'mirror'::text, 'budget'::text])))
+    CONSTRAINT work_items_wait_kind_check CHECK ((wait_kind = ANY (ARRAY['scope'::text, 'behind'::text, 'dependency'::text, 'landing'::text, 'hold'::text, 'chain'::text, 'upstream'::text, 'repo_full'::text, 'agent'::text, 'backoff'::text, 'dirty'::text, 'ci'::text, 'mirror'::text, 'budget'::text, 'secret'::text])))
 )
 WITH (fillfactor='85');
 
 COMMENT ON CONSTRAINT blocked_resumes_somewhere ON public.work_items IS 'A blocked story knows the phase in which it goes on.';
+
+COMMENT ON CONSTRAINT done_has_no_change ON public.work_items IS 'A done story is as its spec says: a change is over once it is built.';
 
 COMMENT ON CONSTRAINT done_means_landed ON public.work_items IS 'A done story names its commit on main.';
 
 COMMENT ON CONSTRAINT resting_phases ON public.work_items IS 'A story rests in exactly the phases in which no worker has anything to do.';
 
 COMMENT ON CONSTRAINT review_needs_a_pull ON public.work_items IS 'Nothing is reviewed or landed without a pull request.';
+
+COMMENT ON CONSTRAINT stale_names_its_change ON public.work_items IS 'A stale story says what made it invalid, and since when.';
 
 COMMENT ON CONSTRAINT waiting_names_its_reason ON public.work_items IS 'Who waits says for what, and nobody else does.';
 
@@ -110,7 +119,8 @@ backoff: the clock, after trouble outside the story
 dirty: a file of a person with changes that landing would overwrite
 ci: CI on a forge
 mirror: the mirror job on main, after landing
-budget: the project''s budget, which steps that run have reserved';
+budget: the project''s budget, which steps that run have reserved
+secret: a variable that its test contract names and nobody has set';
 
 CREATE TABLE public.active_scopes (
     item_id bigint NOT NULL,
@@ -137,6 +147,17 @@ COMMENT ON CONSTRAINT artifacts_are_capped ON public.artifacts IS 'Longer than a
 COMMENT ON CONSTRAINT artifacts_are_named_below_the_run ON public.artifacts IS 'A name that leads out of the run folder is nobody''s artifact.';
 
 COMMENT ON CONSTRAINT artifacts_version_from_one ON public.artifacts IS 'Versions are counted from one, without a gap, by whoever writes the next.';
+
+CREATE TABLE public.assumptions (
+    project_id bigint NOT NULL,
+    number integer NOT NULL,
+    item_id bigint NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    assumption text NOT NULL,
+    CONSTRAINT assumptions_from_one CHECK ((number >= 1))
+);
+
+COMMENT ON CONSTRAINT assumptions_from_one ON public.assumptions IS 'Assumptions are counted from one, as ASSUMPTIONS.md shows them.';
 
 CREATE TABLE public.budget_raises (
     project_id bigint NOT NULL,
@@ -222,6 +243,7 @@ CREATE TABLE public.repos (
     green_sha text,
     green_with jsonb DEFAULT '{}'::jsonb NOT NULL,
     red_since timestamp with time zone,
+    impact_sha text,
     CONSTRAINT repos_ci_state_check CHECK ((ci_state = ANY (ARRAY['pending'::text, 'green'::text, 'red'::text]))),
     CONSTRAINT repos_max_workers_check CHECK ((max_workers >= 0))
 );
@@ -273,6 +295,22 @@ CREATE VIEW public.checkpoints AS
      JOIN public.repos r ON ((r.id = i.repo_id)))
   WHERE (e.kind = ANY (ARRAY['milestone.changed'::text, 'build.pushed'::text, 'ci.finished'::text, 'checkpoint.taken'::text]));
 
+CREATE TABLE public.decisions (
+    project_id bigint NOT NULL,
+    number integer NOT NULL,
+    item_id bigint NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    title text NOT NULL,
+    context text DEFAULT ''::text NOT NULL,
+    decision text DEFAULT ''::text NOT NULL,
+    trade_off text DEFAULT ''::text NOT NULL,
+    pattern text DEFAULT ''::text NOT NULL,
+    accepted_by text,
+    CONSTRAINT decisions_from_one CHECK ((number >= 1))
+);
+
+COMMENT ON CONSTRAINT decisions_from_one ON public.decisions IS 'Decisions are counted from one, as DECISIONS.md shows them.';
+
 CREATE TABLE public.event_numbers (
     seq bigint NOT NULL,
     event_id bigint NOT NULL
@@ -304,6 +342,12 @@ COMMENT ON CONSTRAINT evidence_is_a_pass ON public.evidence IS 'Only a pass is k
 
 COMMENT ON CONSTRAINT evidence_key_is_a_hash ON public.evidence IS 'One key for one pass: a second run of the same finds the first.';
 
+CREATE TABLE public.file_owners (
+    repo_id bigint NOT NULL,
+    path text NOT NULL,
+    item_id bigint NOT NULL
+);
+
 CREATE TABLE public.flaky_tests (
     project_id bigint NOT NULL,
     repo_id bigint NOT NULL,
@@ -332,6 +376,26 @@ CREATE TABLE public.leases (
     expires_at timestamp with time zone NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
+
+CREATE TABLE public.pattern_uses (
+    item_id bigint NOT NULL,
+    pattern text NOT NULL,
+    title text DEFAULT ''::text NOT NULL,
+    state text NOT NULL,
+    CONSTRAINT pattern_uses_state_check CHECK ((state = ANY (ARRAY['offered'::text, 'applied'::text])))
+);
+
+COMMENT ON CONSTRAINT pattern_uses_state_check ON public.pattern_uses IS 'offered: the agent was told of it
+applied: the agent said that it used it, and its diff shows it';
+
+CREATE TABLE public.projections (
+    repo_id bigint NOT NULL,
+    path text NOT NULL,
+    sha256 text NOT NULL,
+    as_main boolean DEFAULT false NOT NULL,
+    part jsonb DEFAULT '{}'::jsonb NOT NULL,
+    written_at timestamp with time zone DEFAULT now() NOT NULL
+);
 
 CREATE TABLE public.projects (
     id bigint NOT NULL,
@@ -409,8 +473,16 @@ CREATE TABLE public.repo_holds (
     repo_id bigint NOT NULL,
     reason text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    released_at timestamp with time zone
+    released_at timestamp with time zone,
+    halt text,
+    CONSTRAINT repo_holds_halt_check CHECK ((halt = ANY (ARRAY['root'::text, 'blocked'::text, 'secret'::text, 'stale'::text, 'ship'::text])))
 );
+
+COMMENT ON CONSTRAINT repo_holds_halt_check ON public.repo_holds IS 'root: root rights are needed
+blocked: five attempts in a row were blocked, over all tasks
+secret: a required secret is missing
+stale: a STALE task needs a person''s word
+ship: SHIP was declared';
 
 ALTER TABLE public.repo_holds ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.repo_holds_id_seq
@@ -484,6 +556,38 @@ COMMENT ON CONSTRAINT screenshots_accepted_by_somebody ON public.screenshots IS 
 COMMENT ON CONSTRAINT screenshots_are_bounded ON public.screenshots IS 'No page makes a row of any size.';
 
 COMMENT ON CONSTRAINT screenshots_are_what_they_say ON public.screenshots IS 'Receipts name a picture by its hash: it is of these very bytes.';
+
+CREATE TABLE public.ships (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    declared_by text NOT NULL,
+    note text DEFAULT ''::text NOT NULL,
+    declared_at timestamp with time zone DEFAULT now() NOT NULL,
+    verdict text,
+    receipt jsonb,
+    undone_by text,
+    undone_at timestamp with time zone,
+    CONSTRAINT ships_undone_by_somebody CHECK (((undone_at IS NULL) = (undone_by IS NULL))),
+    CONSTRAINT ships_verdict_check CHECK ((verdict = ANY (ARRAY['SHIP'::text, 'CONDITIONAL'::text, 'NO-SHIP'::text]))),
+    CONSTRAINT ships_verdict_has_its_receipt CHECK (((verdict IS NULL) = (receipt IS NULL)))
+);
+
+COMMENT ON CONSTRAINT ships_undone_by_somebody ON public.ships IS 'Taking SHIP back is a person''s act.';
+
+COMMENT ON CONSTRAINT ships_verdict_check ON public.ships IS 'SHIP: every task is DONE and all that was verified is green
+CONDITIONAL: something is UNVERIFIED by name, or only MVP
+NO-SHIP: something is red or not done';
+
+COMMENT ON CONSTRAINT ships_verdict_has_its_receipt ON public.ships IS 'A verdict is computed: the receipt says from what.';
+
+ALTER TABLE public.ships ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.ships_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.spending (
     project_id bigint NOT NULL,
@@ -575,8 +679,20 @@ CREATE TABLE public.workers (
 ALTER TABLE ONLY public.artifacts
     ADD CONSTRAINT artifacts_pkey PRIMARY KEY (item_id, name, version);
 
+ALTER TABLE ONLY public.assumptions
+    ADD CONSTRAINT assumptions_item_id_assumption_key UNIQUE (item_id, assumption);
+
+ALTER TABLE ONLY public.assumptions
+    ADD CONSTRAINT assumptions_pkey PRIMARY KEY (project_id, number);
+
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_pkey PRIMARY KEY (project_id, item_id, unit);
+
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_item_id_title_key UNIQUE (item_id, title);
+
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_pkey PRIMARY KEY (project_id, number);
 
 ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_event_id_key UNIQUE (event_id);
@@ -585,15 +701,18 @@ ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_pkey PRIMARY KEY (seq);
 
 ALTER TABLE public.events_outbox
-    ADD CONSTRAINT events_outbox_kind_check CHECK ((kind = ANY (ARRAY['story.added'::text, 'story.replaced'::text, 'item.claimed'::text, 'item.rescued'::text, 'item.released'::text, 'item.waits'::text, 'run.resumed'::text, 'run.restarted'::text, 'agent.started'::text, 'agent.warned'::text, 'agent.extended'::text, 'agent.finished'::text, 'build.committed'::text, 'build.pushed'::text, 'build.pr_opened'::text, 'ci.finished'::text, 'ci.again'::text, 'ci.mirrored'::text, 'test.flaky'::text, 'checkpoint.taken'::text, 'milestone.changed'::text, 'phase.transitioned'::text, 'phase.transient_retry'::text, 'attempt.rejected'::text, 'blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.approval'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'story.not_on_main'::text, 'story.reverted'::text, 'story.cancelled'::text, 'story.retried'::text, 'story.spec_approved'::text, 'story.approved'::text, 'story.sent_back'::text, 'story.resumed'::text, 'story.handed_over'::text, 'budget.raised'::text, 'issue.opened'::text, 'issue.answered'::text, 'repo.held'::text, 'repo.released'::text, 'repo.red'::text, 'repo.green'::text]))) NOT VALID;
+    ADD CONSTRAINT events_outbox_kind_check CHECK ((kind = ANY (ARRAY['story.added'::text, 'story.replaced'::text, 'item.claimed'::text, 'item.rescued'::text, 'item.released'::text, 'item.waits'::text, 'run.resumed'::text, 'run.restarted'::text, 'agent.started'::text, 'agent.warned'::text, 'agent.extended'::text, 'agent.finished'::text, 'build.committed'::text, 'build.pushed'::text, 'build.pr_opened'::text, 'ci.finished'::text, 'ci.again'::text, 'ci.mirrored'::text, 'test.flaky'::text, 'checkpoint.taken'::text, 'milestone.changed'::text, 'phase.transitioned'::text, 'phase.transient_retry'::text, 'attempt.rejected'::text, 'blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.approval'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'story.not_on_main'::text, 'story.reverted'::text, 'story.cancelled'::text, 'story.retried'::text, 'story.spec_approved'::text, 'story.approved'::text, 'story.sent_back'::text, 'story.resumed'::text, 'story.handed_over'::text, 'budget.raised'::text, 'issue.opened'::text, 'issue.answered'::text, 'repo.held'::text, 'repo.released'::text, 'repo.red'::text, 'repo.green'::text, 'story.stale'::text, 'story.reapproved'::text, 'story.change_undone'::text, 'builder.halted'::text, 'builder.resumed'::text, 'ship.declared'::text, 'ship.verified'::text, 'ship.undone'::text, 'regression.found'::text, 'decision.recorded'::text, 'patterns.matched'::text, 'pattern.accepted'::text, 'tasks.status_edited'::text, 'tasks.checkpoint'::text, 'source.ticked'::text]))) NOT VALID;
 
-COMMENT ON CONSTRAINT events_outbox_kind_check ON public.events_outbox IS 'domain/event.py says what each one tells.';
+COMMENT ON CONSTRAINT events_outbox_kind_check ON public.events_outbox IS 'domain/events.py says what each one tells.';
 
 ALTER TABLE ONLY public.events_outbox
     ADD CONSTRAINT events_outbox_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.evidence
     ADD CONSTRAINT evidence_pkey PRIMARY KEY (key);
+
+ALTER TABLE ONLY public.file_owners
+    ADD CONSTRAINT file_owners_pkey PRIMARY KEY (repo_id, path, item_id);
 
 ALTER TABLE ONLY public.flaky_tests
     ADD CONSTRAINT flaky_tests_pkey PRIMARY KEY (repo_id, job, test);
@@ -609,6 +728,12 @@ ALTER TABLE ONLY public.leases
 
 ALTER TABLE ONLY public.repo_locks
     ADD CONSTRAINT never_two_repositories_of_one_chain EXCLUDE USING gist (line WITH &&);
+
+ALTER TABLE ONLY public.pattern_uses
+    ADD CONSTRAINT pattern_uses_pkey PRIMARY KEY (item_id, pattern);
+
+ALTER TABLE ONLY public.projections
+    ADD CONSTRAINT projections_pkey PRIMARY KEY (repo_id, path);
 
 ALTER TABLE ONLY public.projects
     ADD CONSTRAINT projects_pkey PRIMARY KEY (id);
@@ -652,6 +777,9 @@ ALTER TABLE ONLY public.schema_migrations
 ALTER TABLE ONLY public.screenshots
     ADD CONSTRAINT screenshots_pkey PRIMARY KEY (item_id, page, viewport, sha256);
 
+ALTER TABLE ONLY public.ships
+    ADD CONSTRAINT ships_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_pkey PRIMARY KEY (item_id, run_no, step, key, fence);
 
@@ -675,11 +803,15 @@ ALTER TABLE ONLY public.workers
 
 CREATE INDEX active_scopes_item ON public.active_scopes USING btree (item_id);
 
+CREATE INDEX events_of_ends ON public.events_outbox USING btree (project_id, id) WHERE (kind = ANY (ARRAY['blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'builder.resumed'::text]));
+
 CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
 
 CREATE INDEX evidence_by_age ON public.evidence USING btree (made_at);
 
 CREATE INDEX evidence_of_repo ON public.evidence USING btree (repo_id);
+
+CREATE INDEX file_owners_of_item ON public.file_owners USING btree (item_id);
 
 CREATE INDEX flaky_tests_of_project ON public.flaky_tests USING btree (project_id, last_seen);
 
@@ -699,6 +831,8 @@ CREATE INDEX scope_barriers_item ON public.scope_barriers USING btree (item_id);
 
 CREATE INDEX screenshots_of_page ON public.screenshots USING btree (page, viewport) WHERE (accepted_at IS NOT NULL);
 
+CREATE UNIQUE INDEX ships_one_at_a_time ON public.ships USING btree (project_id) WHERE (undone_at IS NULL);
+
 CREATE INDEX spending_of_project ON public.spending USING btree (project_id) INCLUDE (tokens, microdollars, model);
 
 CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE (state = 'reserved'::text);
@@ -706,6 +840,8 @@ CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
 
 CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);
+
+CREATE INDEX work_items_of_graph ON public.work_items USING btree (project_id, graph_at, id) WHERE (graph IS NOT NULL);
 
 CREATE INDEX work_items_ready ON public.work_items USING btree (project_id, deadline_at, id) WHERE (state = 'ready'::text);
 
@@ -721,8 +857,20 @@ ALTER TABLE ONLY public.active_scopes
 ALTER TABLE ONLY public.artifacts
     ADD CONSTRAINT artifacts_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
+ALTER TABLE ONLY public.assumptions
+    ADD CONSTRAINT assumptions_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.assumptions
+    ADD CONSTRAINT assumptions_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.decisions
+    ADD CONSTRAINT decisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.events_outbox(id);
@@ -735,6 +883,12 @@ ALTER TABLE ONLY public.events_outbox
 
 ALTER TABLE ONLY public.evidence
     ADD CONSTRAINT evidence_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.file_owners
+    ADD CONSTRAINT file_owners_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.file_owners
+    ADD CONSTRAINT file_owners_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
 
 ALTER TABLE ONLY public.flaky_tests
     ADD CONSTRAINT flaky_tests_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
@@ -753,6 +907,12 @@ ALTER TABLE ONLY public.journal
 
 ALTER TABLE ONLY public.leases
     ADD CONSTRAINT leases_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.pattern_uses
+    ADD CONSTRAINT pattern_uses_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.projections
+    ADD CONSTRAINT projections_repo_id_fkey FOREIGN KEY (repo_id) REFERENCES public.repos(id);
 
 ALTER TABLE ONLY public.queue_entries
     ADD CONSTRAINT queue_entries_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
@@ -787,6 +947,9 @@ ALTER TABLE ONLY public.scope_barriers
 ALTER TABLE ONLY public.screenshots
     ADD CONSTRAINT screenshots_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
+ALTER TABLE ONLY public.ships
+    ADD CONSTRAINT ships_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
 
@@ -810,10 +973,12 @@ CREATE FUNCTION public.chain_of(p_repo bigint) RETURNS TABLE(repo_id bigint, abo
 CREATE FUNCTION public.claim_items(p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_items.sql
 CREATE FUNCTION public.claim_within(p_low integer, p_high integer, p_project bigint, p_worker text, p_count integer, p_lease interval, p_look integer) RETURNS TABLE(item_id bigint, looked integer);  -- functions/claim_within.sql
 CREATE FUNCTION public.columns_of_12(p jsonb) RETURNS jsonb;  -- functions/columns_of_12.sql
+CREATE FUNCTION public.end_halt(p_project bigint, p_halt text, p_by text) RETURNS boolean;  -- functions/end_halt.sql
 CREATE FUNCTION public.fenced_dones(p_item bigint, p_fence bigint, p_run integer, p_phase text, p_project bigint, p_dones jsonb) RETURNS void;  -- functions/fenced_dones.sql
 CREATE FUNCTION public.free_repo(p_item bigint, p_repo bigint) RETURNS void;  -- functions/free_repo.sql
 CREATE FUNCTION public.free_scope(p_item bigint) RETURNS void;  -- functions/free_scope.sql
 CREATE FUNCTION public.graph_changed(p_project bigint) RETURNS void;  -- functions/graph_changed.sql
+CREATE FUNCTION public.halt_project(p_project bigint, p_halt text, p_reason text, p_item bigint) RETURNS boolean;  -- functions/halt_project.sql
 CREATE FUNCTION public.hold_repo(p_project bigint, p_repo bigint, p_reason text) RETURNS bigint;  -- functions/hold_repo.sql
 CREATE FUNCTION public.in_the_way(p_item public.work_items, p_above bigint[], p_chain bigint[], p_mine bigint[], p_only bigint) RETURNS bigint;  -- functions/in_the_way.sql
 CREATE FUNCTION public.judge_repo(p_repo bigint, p_sha text, p_with jsonb, p_state text, p_text text) RETURNS text;  -- functions/judge_repo.sql

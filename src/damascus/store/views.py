@@ -7,6 +7,7 @@ from typing import Any
 
 from damascus.domain.described import Described
 from damascus.domain.errors import DamascusError
+from damascus.domain.scope import Scope
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Substate, Verdict, task_status
 from damascus.domain.waits import ENDED_BY_A_PERSON, ENDED_BY_A_STORY, ENDED_BY_CI, ItemState, WaitKind
 from damascus.store.db import Database, Row
@@ -87,11 +88,14 @@ class StoryRow:
     lease_expired: bool | None
     blocker: str | None
     blocker_phase: Phase | None
+    blocker_scope: list[str] | None
     issue: int | None
     issue_owner: str | None
     edits: str | None
-    """The spec's path, if a person has said that it will be corrected."""
+    """The verb that adds its spec again, with the path, if a person has said that it will be corrected."""
     read_at: datetime
+    change: dict[str, Any] | None = None
+    """What made it STALE, until what is built anew is on main."""
     off_main: bool = False
     """Done, and main lacks it: asked of git by whoever shows it (people/claims.py)."""
 
@@ -105,6 +109,12 @@ class StoryRow:
     @property
     def active(self) -> bool:
         return self.phase in ACTIVE
+
+    @property
+    def wanted(self) -> list[str]:
+        """What of its scope the story before it has; all of it where nobody is known to be there."""
+        both = Scope(tuple(self.file_scope)).shared_with(Scope(tuple(self.blocker_scope or ())))
+        return both or self.file_scope
 
     @property
     def tries(self) -> int:
@@ -121,7 +131,7 @@ class StoryRow:
 
     @property
     def waiting_for(self) -> Waiting | None:
-        if self.phase == Phase.BLOCKED:
+        if self.phase in (Phase.BLOCKED, Phase.STALE):
             return Waiting(PERSON, str(self.issue or ""), self.issue_owner or "you", None)
         if self.wait_kind is None:
             return Waiting(WaitKind.DEPENDENCY, self.blocker, self.blocker, None) if self.blocker else None

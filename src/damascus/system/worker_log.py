@@ -5,6 +5,7 @@ Imported by those who make a worker only: the command line starts without it.
 
 import logging
 from collections.abc import Mapping, MutableMapping
+from functools import lru_cache
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any, TextIO
@@ -18,6 +19,7 @@ LARGEST = 4_000_000
 OLDER = 3
 """Files beside the one that is written."""
 MOST_TEXT = 20_000
+WORDS_KEPT = 256
 FIRST = ("time", "level", "worker", "event", "story")
 
 
@@ -67,14 +69,16 @@ def _file(path: Path) -> logging.Handler:
 
 
 class _Harmless:
-    """Without keys, no longer than anybody reads, and what every line has comes first."""
+    """Without keys, no longer than anybody reads, and what every line has comes first. Lines repeat each other's words
+    (the worker, a story, a gate, a commit): each is looked through once."""
 
     def __init__(self) -> None:
         self._keys = own_keys()
+        self._plain = lru_cache(maxsize=WORDS_KEPT)(self._looked_through)
 
     def __call__(self, _: Any, __: str, facts: MutableMapping[str, Any]) -> Mapping[str, Any]:
         ordered = {name: facts[name] for name in FIRST if name in facts} | dict(facts)
         return {name: self._plain(value) if isinstance(value, str) else value for name, value in ordered.items()}
 
-    def _plain(self, text: str) -> str:
+    def _looked_through(self, text: str) -> str:
         return without_secrets(text, self._keys)[-MOST_TEXT:]

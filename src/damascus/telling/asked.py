@@ -14,6 +14,16 @@ def corrects(issue: Row) -> bool:
     return issue["answer"] is not None and issue["closed_at"] is None
 
 
+def is_stale(issue: Row) -> bool:
+    """About a STALE story: its own verb shows the tests concerned first."""
+    return recovery.REAPPROVE in issue["options"]
+
+
+def way(issue: Row) -> str:
+    """`command`, but an answer is left open: which one is best is not known."""
+    return command(issue) if wants_spec(issue) or is_stale(issue) else f"damascus answer {issue['id']} …"
+
+
 def wants_spec(issue: Row) -> bool:
     """The spec is what should be looked at first."""
     known = [recovery.option_of(text).id for text in issue["options"]] if issue["item_id"] is not None else []
@@ -22,10 +32,17 @@ def wants_spec(issue: Row) -> bool:
     return known[:1] == [OptionId.RETRY] and OptionId.EDIT_SPEC in known and issue["last_verdict"] in SPEC_PROBLEMS
 
 
+def adding(row: Row) -> str:
+    """A task's spec is part of its graph."""
+    return f"damascus tasks add {row['graph']}" if row["graph"] else f"damascus add {row['spec_path']}"
+
+
 def command(issue: Row) -> str:
     """What to type: the first option is only proposed where nothing says that another is better."""
+    if is_stale(issue):
+        return f"damascus approve {issue['story_id']}"
     if wants_spec(issue):
-        return f"damascus add {issue['spec_path']}"
+        return adding(issue)
     return f"damascus answer {issue['id']} {'1' if issue['options'] else 'TEXT'}"
 
 
@@ -33,6 +50,8 @@ def in_words(issue: Row) -> str:
     """`command`, with what else can be done."""
     if corrects(issue):
         return f"correct its spec, then add it again: {command(issue)}"
+    if is_stale(issue):
+        return f"let it be built anew: {command(issue)}, or take it back: damascus change --undo {issue['story_id']}"
     if not wants_spec(issue):
         return f"answer: {command(issue)}"
     if recovery.option_of(issue["options"][0]).id == OptionId.EDIT_SPEC:

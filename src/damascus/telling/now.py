@@ -47,7 +47,7 @@ def wordings(row: StoryRow) -> list[str]:
         case Phase.DONE:
             return [whole, "NOT on main any more", "NOT on main"]
         case Phase.STALE:
-            return [whole, "its spec has changed", "spec changed"]
+            return [whole, f"needs you: approve {row.story_id}", f"approve {row.story_id}"]
     found = [whole]
     if (less := re.sub(r" \([^()]*\)$", "", whole)) != whole:
         found.append(less)
@@ -66,12 +66,13 @@ def now(row: StoryRow) -> str:
             return f"on main as {short(row.merged_commit)}, {pull(row.pr_url)}"
         case Phase.BLOCKED:
             if row.edits:
-                return f"needs you: damascus add {row.edits}"
+                return f"needs you: damascus {row.edits}"
             return f"needs you: damascus answer {row.issue}" if row.issue else f"needs you: damascus why {row.story_id}"
         case Phase.CANCELLED:
             return "cancelled"
         case Phase.STALE:
-            return "its spec has changed since it landed"
+            what = "its tests fail on main" if (row.change or {}).get("regression") else "it has changed"
+            return f"needs you: damascus approve {row.story_id} ({what})"
         case Phase.SPEC | Phase.BUILD | Phase.REVIEW | Phase.MERGE:
             return _under_way(row)
         case _:
@@ -125,7 +126,7 @@ def _waits(row: StoryRow) -> str:  # noqa: C901  one case a word
     who = row.blocker or "another story"
     match row.wait_kind:
         case WaitKind.SCOPE | WaitKind.BEHIND:
-            return f"waits for the files of {who} ({listed(row.file_scope, 1)})"
+            return f"waits for the files of {who} ({listed(row.wanted, 1)})"
         case WaitKind.DEPENDENCY:
             return f"waits for {who}" + (f", which is {row.blocker_phase}" if _dead_end(row) else " to land")
         case WaitKind.LANDING:
@@ -144,6 +145,8 @@ def _waits(row: StoryRow) -> str:  # noqa: C901  one case a word
             return f"on main, waits for its mirror job ({short(row.wait_key)})"
         case WaitKind.AGENT:
             return f"waits for you, no agent can work: {one_line(row.wait_key)}"
+        case WaitKind.SECRET:
+            return f"waits for you: {one_line(row.wait_key)} is not set"
         case WaitKind.CHAIN:
             return f"waits for {who}, in a repository of its chain"
         case WaitKind.UPSTREAM:

@@ -90,11 +90,16 @@ def _cancelled(facts: Facts) -> list[str]:
 
 
 def _stale(facts: Facts) -> list[str]:
-    row = facts.row
+    row, change = facts.row, facts.row.change or {}
+    what = "its tests fail on main" if change.get("regression") else "what it was built from has changed"
+    by = f" ({one_line(change['by'])})" if change.get("by") else ""
     return [
-        f"{row.story_id} has been stale since {clock(row.updated_at, row.read_at)}: "
-        "what it was built from has changed.",
-        "You must decide: it is never run again without a person's word.",
+        f"{row.story_id} has been STALE since {clock(row.updated_at, row.read_at)}: {what}: "
+        f"{one_line(change.get('why', '')).rstrip('.')}{by}.",
+        f"It is on main as {short(row.merged_commit)}: damascus diff {row.story_id}.",
+        f"You must decide, it is never built anew without your word: damascus approve {row.story_id}, or take the "
+        f"change back: damascus change --undo {row.story_id}",
+        "Until then who depends on it or wants its files waits.",
     ]
 
 

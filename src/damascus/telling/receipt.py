@@ -1,6 +1,6 @@
 """A receipt as people read it: what is proved of each requirement, by what, and what is not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from damascus.domain.ids import short
 from damascus.domain.receipt import BuildReceipt, MutationOfReceipt, RequirementLine
@@ -14,8 +14,8 @@ Line = tuple[str, str]
 """What a line begins with, and what it says."""
 
 
-def page(receipt: BuildReceipt, landed: str | None = None) -> Iterator[Line]:
-    """Line by line, from the whole to the parts."""
+def page(receipt: BuildReceipt, landed: str | None = None, patterns: Sequence[str] = ()) -> Iterator[Line]:
+    """Line by line, from the whole to the parts. `patterns` of the library are those that were applied."""
     proof = receipt.proof
     yield f"{proof.story}  ", one_line(proof.title)
     yield "  ", f"{receipt.status} on {short(proof.commit)} (tree {short(proof.tree)}), on top of {short(proof.base)}"
@@ -31,6 +31,8 @@ def page(receipt: BuildReceipt, landed: str | None = None) -> Iterator[Line]:
     yield "  claimed by agents only: ", listed(_claims(receipt), 20) or "nothing"
     for note in receipt.notes:
         yield "  note: ", one_line(note)
+    if patterns:
+        yield "  note: ", f"patterns applied: {listed([one_line(name) for name in patterns], 20)}"
     if landed is None:
         yield "  ", "not on main yet"
 

@@ -1,8 +1,11 @@
 """One story in words, as `show` tells it: its facts, its last verdict, its questions."""
 
+from collections.abc import Sequence
+
 from damascus.domain.ids import short
 from damascus.domain.verdict import Verdict
 from damascus.store.db import Row
+from damascus.store.patterns import PatternUse
 from damascus.store.views import StoryRow
 from damascus.telling import asked
 from damascus.telling.now import now, tries
@@ -28,6 +31,16 @@ def facts(row: StoryRow, whole: Row) -> list[tuple[str, str]]:
     ]
 
 
+def patterns(uses: Sequence[PatternUse]) -> list[tuple[str, str]]:
+    """Of the pattern library: those that were applied, and those that were only offered."""
+    told = [
+        f"{state}: {', '.join(use.name for use in uses if use.state == state)}"
+        for state in ("applied", "offered")
+        if any(use.state == state for use in uses)
+    ]
+    return [("patterns", "; ".join(told))] if told else []
+
+
 def tests_word(verdict: str | None) -> str:
     """What the tests are that a verdict names."""
     return "unproved" if verdict in PROVES_NOTHING else "red"
@@ -45,6 +58,5 @@ def feedback(row: StoryRow) -> list[str]:
 
 
 def question(issue: Row) -> str:
-    way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
-    answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {way}"
+    answer = f"answered: {issue['answer']}" if issue["closed_at"] else f"open: {asked.way(issue)}"
     return f"question {issue['id']}: {in_parts(issue['question'])[0]} ({answer})"

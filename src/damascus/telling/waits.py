@@ -70,6 +70,8 @@ def _what_for(facts: Facts) -> Callable[[Facts], list[str]]:  # noqa: C901  one 
             return _for_budget
         case WaitKind.AGENT:
             return _for_agents
+        case WaitKind.SECRET:
+            return _for_secret
         case _:
             assert_never(kind)
 
@@ -77,13 +79,14 @@ def _what_for(facts: Facts) -> Callable[[Facts], list[str]]:  # noqa: C901  one 
 def _for_files(facts: Facts) -> list[str]:
     row, blocker = facts.row, facts.blocker
     begun = "has not been claimed" if row.claims == 0 else "can't go on"
-    wants = listed(row.file_scope)
+    wants = listed(row.wanted)
     if blocker is None:
         return [
             f"{row.story_id} {begun}: it wants {wants}, and stories ahead of it want the same files.",
             f"{NOBODY} It is looked at again when the files are free.",
         ]
-    said = [f"{row.story_id} {begun}: it wants {wants}, which {blocker.row.story_id} holds until it is on main."]
+    until = "until you have decided about it" if blocker.row.phase == Phase.STALE else "until it is on main"
+    said = [f"{row.story_id} {begun}: it wants {wants}, which {blocker.row.story_id} holds {until}."]
     if row.wait_kind == WaitKind.BEHIND:
         said.append("Another story that wants the same files is ahead of it.")
     return [*said, *_of_blocker(blocker), _then(blocker, "It is woken when the files are free.")]
@@ -226,6 +229,15 @@ def _for_agents(facts: Facts) -> list[str]:
     ]
 
 
+def _for_secret(facts: Facts) -> list[str]:
+    row = facts.row
+    return [
+        f"{row.story_id} has not been begun since {at(facts, row.updated_at)}: its test contract names "
+        f"{one_line(row.wait_key)}, which is not set where the worker runs.",
+        "No try is counted. You must set it, then: damascus run. It goes on by itself in a worker that has it.",
+    ]
+
+
 def _for_something(facts: Facts) -> list[str]:
     row = facts.row
     again = f" Looked at again at {at(facts, row.not_before)}." if row.not_before else ""
@@ -252,7 +264,10 @@ def _of_one(facts: Facts) -> list[str]:
             issue = facts.open_issue
             asks = f"question {issue['id']}: {in_parts(issue['question'])[0]}" if issue else "no open question"
             return [f"{row.story_id} is blocked: {asks}"]
-        case Phase.CANCELLED | Phase.STALE | Phase.DONE:
+        case Phase.STALE:
+            why = one_line((row.change or {}).get("why", "")).rstrip(".")
+            return [f"{row.story_id} has been STALE since {at(facts, row.updated_at)}: {why}."]
+        case Phase.CANCELLED | Phase.DONE:
             return [f"{row.story_id} has been {row.phase} since {at(facts, row.updated_at)}."]
     if row.state == ItemState.LEASED:
         return [f"{row.story_id} is {step_of(facts)}, with {worker(row.worker_id)}."]
@@ -269,8 +284,7 @@ def _by_answer(blocked: Facts) -> str:
     story, issue = blocked.row.story_id, blocked.open_issue
     if issue is None:
         return f"You must act on {story}: damascus retry {story}"
-    way = asked.command(issue) if asked.wants_spec(issue) else f"damascus answer {issue['id']} …"
-    return f"{'You' if issue['owner'] == 'you' else issue['owner']} must act on {story}: {way}"
+    return f"{'You' if issue['owner'] == 'you' else issue['owner']} must act on {story}: {asked.way(issue)}"
 
 
 def _then(blocker: Facts, otherwise: str) -> str:
@@ -283,12 +297,12 @@ def _then(blocker: Facts, otherwise: str) -> str:
         case Phase.CANCELLED:
             return f"You must act: add {row.story_id} again (damascus add SPEC), or replace or cancel this one."
         case Phase.STALE:
-            return f"You must decide about {row.story_id} first."
+            return f"You must decide about it first: damascus approve {row.story_id} (damascus why {row.story_id})"
     if row.wait_kind == WaitKind.DIRTY:
         return f"You must commit or stash {one_line(row.wait_key)}; then {row.story_id} lands by itself."
     if row.wait_kind == WaitKind.HOLD:
         hold = first.holds[0] if first.holds else None
         return f"You must act: damascus release{_of_repo(hold) if hold else ''} (damascus why {row.story_id})"
-    if row.wait_kind == WaitKind.AGENT:
+    if row.wait_kind in (WaitKind.AGENT, WaitKind.SECRET):
         return f"You must act: damascus why {row.story_id}"
     return f"{NOBODY} {otherwise}"

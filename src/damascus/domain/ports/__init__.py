@@ -25,7 +25,9 @@ from damascus.domain.ports.forges import (
     CiRuns,
     CiState,
     Forge,
+    ForgeIssue,
     HeadNeeded,
+    Issues,
     MainBranch,
     ProofState,
     Pull,
@@ -59,6 +61,7 @@ from damascus.domain.ports.gates import (
     TestRun,
 )
 from damascus.domain.ports.log import Log, NoLog
+from damascus.domain.ports.owners import Owner, Owners
 from damascus.domain.ports.pictures import AcceptedPicture, Pictures, ShownPicture
 
 __all__ = [
@@ -80,11 +83,13 @@ __all__ = [
     "EvidenceRunner",
     "Finding",
     "Forge",
+    "ForgeIssue",
     "Gate",
     "GateLane",
     "GateName",
     "GateResult",
     "HeadNeeded",
+    "Issues",
     "Job",
     "KeptRuns",
     "Log",
@@ -92,6 +97,8 @@ __all__ = [
     "NoLog",
     "NoOversight",
     "Overseer",
+    "Owner",
+    "Owners",
     "Pictures",
     "Probe",
     "Probed",

@@ -8,6 +8,7 @@ from typing import Literal, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from damascus.domain.critique import Concern
+from damascus.domain.decisions import AgentDecision, assumptions_in, decisions_in
 from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.handoff import HandoffSection
 from damascus.domain.roles import Traits
@@ -59,11 +60,24 @@ class Report(BaseModel):
     concerns: list[str] = Field(default_factory=list)
     recommended_next: str = ""
     summary: str = ""
+    decisions: list[AgentDecision] = Field(default_factory=list)
+    assumptions: list[str] = Field(default_factory=list)
     claims: dict[str, object] = Field(default_factory=dict)
     whole: dict[str, object] = Field(default_factory=dict)
     """All that it wrote, for roles that answer more than this."""
     unreadable: str = ""
     """Why the file that it left can't be read, as the end of a sentence; nothing here is from that file then."""
+
+    @field_validator("decisions", mode="before")
+    @classmethod
+    def _as_decisions(cls, told: object) -> object:
+        """Whatever else stands there makes no report unreadable."""
+        return decisions_in(told)
+
+    @field_validator("assumptions", mode="before")
+    @classmethod
+    def _as_assumptions(cls, told: object) -> object:
+        return assumptions_in(told)
 
     @field_validator("concerns", mode="before")
     @classmethod

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
@@ -283,6 +283,33 @@ class CiRuns(Protocol):
 
     def rerun(self, ci: CiRun, jobs: list[str]) -> bool:
         """Ask for these jobs of this very commit once more; False where the forge can't."""
+        ...
+
+
+@dataclass(frozen=True)
+class ForgeIssue:
+    """An open issue, as the forge tells it."""
+
+    number: int
+    title: str
+    body: str = ""
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> "ForgeIssue":
+        """Gitea and GitHub call these things alike."""
+        labels = tuple(str(each.get("name", "")) for each in row.get("labels") or [])
+        return cls(int(row["number"]), str(row.get("title") or ""), str(row.get("body") or ""), labels)
+
+    def has(self, label: str) -> bool:
+        return label.casefold() in (each.casefold() for each in self.labels)
+
+
+class Issues(Protocol):
+    """What people ask for on a forge. Not every forge has it, and no story needs it: who imports asks for it alone."""
+
+    def issues(self, label: str) -> list[ForgeIssue]:
+        """Those that are open and have the label, oldest first; no pulls."""
         ...
 
 

@@ -17,6 +17,7 @@ from damascus.domain.run_counts import RunCounts
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.survivors import MutationScore, Survivor
+from damascus.domain.tasks import JudgedContract
 from damascus.domain.verdict import Verdict
 
 
@@ -46,9 +47,11 @@ class GateName(Described):
     RED = "red", "the story's tests fail on the base", GateLane.BEFORE
     TESTS = "tests", "the Test Command is green", GateLane.AFTER
     REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
+    TEST_CONTRACTS = "test_contracts", "each line of the task's test contract has a test that passed", GateLane.AFTER
+    IMPACT = "impact", "what other stories promised of the changed files still holds", GateLane.AFTER
     SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
     OLD_TESTS = "old_tests", "main's own tests are green on the story's code", GateLane.AFTER
-    COMMANDS = "commands", "lint, types, build and what else `[gates.commands]` names exit 0", GateLane.AFTER
+    COMMANDS = "commands", "lint, types, build, `[gates.commands]` and the story's own commands exit 0", GateLane.AFTER
     CONTRACTS = "contracts", "contracts of `[contracts]` are valid, kept, and break nobody", GateLane.AFTER
     ACCEPTANCE = "acceptance", "the held-out tests are green", GateLane.AFTER
     VISUAL = "visual", "pages of `[visual]` look as a person accepted them", GateLane.AFTER
@@ -209,6 +212,8 @@ class Finding(BaseModel):
     output: str = ""
     mark: str = ""
     """Of what a person is shown: an answer counts for exactly that."""
+    owner: str = ""
+    """The story whose promise was broken, where it is another's."""
 
 
 class GateResult(BaseModel):
@@ -241,6 +246,8 @@ class GateResult(BaseModel):
     """By requirement the tests that belong to it, each with its outcome."""
     unmapped: dict[str, str] = Field(default_factory=dict)
     """By requirement why that can't be told."""
+    contracts: list[JudgedContract] = Field(default_factory=list)
+    """Each line of the task's test contract."""
 
 
 class ChangedFile(BaseModel):
@@ -273,6 +280,10 @@ class Candidate:
     full: bool = False
     """Critics look at it too: a requirement without a test is theirs and a person's matter, and a test that is expected
     to fail may be so where it is tagged EXT or FUTURE."""
+    of_main: bool = False
+    """It is main itself, with commits that no story landed: tasks answer for it, since a person may change the rest."""
+    every_owner: bool = False
+    """Dependencies changed: every story that landed is concerned, whatever files it owns."""
     given_up: Callable[[], bool] = lambda: False
     """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 
@@ -288,5 +299,8 @@ class Gate(Protocol):
     """Asked of what a person or the forge changed in the pull, too."""
     opens_beside: bool = False
     """Once it has passed, the gates that stand beside the others begin."""
+
+    asked_of_main: bool = False
+    """Asked of main as well, after a commit that no story landed."""
 
     def check(self, candidate: Candidate) -> GateResult: ...

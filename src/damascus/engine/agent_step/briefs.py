@@ -25,7 +25,7 @@ from damascus.engine.run import Run
 RULES = "rules"
 ADDENDUM = "ci-addendum"
 REPORT = "critic-report"
-CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER, Role.SECURITY_REVIEWER)
+CRITICS = (Role.TEST_CRITIC, Role.CODE_CRITIC, Role.SELF_REVIEWER, Role.SECURITY_REVIEWER, Role.PLAN_CRITIC)
 CI = (Milestone.PUSHED_TO_CI, Milestone.FIXING_CI)
 OUTSIDE = ["everything else", "damascus.toml", ".git"]
 OUTPUT_SHOWN = 6000

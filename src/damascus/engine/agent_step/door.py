@@ -12,15 +12,17 @@ from typing import Generic, TypeVar
 
 from damascus.domain.errors import AgentBroken, TransientError
 from damascus.domain.events import Event, EventKind
+from damascus.domain.halt import HaltReason
 from damascus.domain.ids import Sha
-from damascus.domain.outcome import Outcome
+from damascus.domain.outcome import NeedsPerson, Outcome
+from damascus.domain.ports import Report
 from damascus.domain.roles import writes_files
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.storable import clean
 from damascus.domain.verdict import Milestone, Phase
 from damascus.engine import commits, milestones
-from damascus.engine.agent_step import agent_fault, briefs, results
+from damascus.engine.agent_step import agent_fault, briefs, patterns, results
 from damascus.engine.agent_step.results import AgentResult, agent_failed, told_by
 from damascus.engine.agent_step.sending import Sent, is_stopped, purse_for, raise_if_outside, send
 from damascus.engine.agent_step.spending import NotSent, Purse
@@ -32,6 +34,7 @@ from damascus.engine.step import Step
 from damascus.engine.tools import nothing
 from damascus.git.contents import MEGABYTE, Room
 from damascus.git.workspaces import Workspace
+from damascus.store import decisions
 from damascus.store.db import Connection
 from damascus.writes.bounds import refused_files
 from damascus.writes.pipeline import Pipeline
@@ -60,9 +63,11 @@ def run_agent(
     """
     purse = purse_for(run, step, key, run.tools.read_config(start.base))
     try:
+        looked = None
         if run.result(step, key) is None:
             agent_fault.refuse(run, purse)
-        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse, handed, leaves))
+            looked = _looked_up(run, step, spec, start)
+        result = _journaled(run, _Dispatched(step, key, spec, start, accepted, purse, handed, leaves, looked))
     except NotSent as refused:
         return refused.outcome
     except AgentBroken as err:
@@ -71,7 +76,23 @@ def run_agent(
     except BaseException:
         purse.give_up()
         raise
-    return results.question(run, result.ending, told_by(result)) or (failed or agent_failed)(run, result) or result
+    return (
+        results.root_needed(run, result)
+        or results.question(run, result.ending, told_by(result))
+        or (failed or agent_failed)(run, result)
+        or result
+    )
+
+
+def _looked_up(run: Run, step: Step[A], spec: Spec, start: StartingPoint) -> patterns.LookedUp | None:
+    """Of a task, before its code is written; a plain story has neither domain nor type. Raises NotSent where the
+    library had to be searched and is not there."""
+    if step.role not in patterns.WRITERS or not (spec.domain or spec.task_type or spec.graph):
+        return None
+    looked = patterns.look_up(run, spec, start.base)
+    if isinstance(looked, NeedsPerson):
+        raise NotSent(looked)
+    return looked
 
 
 @dataclass(frozen=True)
@@ -86,6 +107,8 @@ class _Dispatched(Generic[A]):
     purse: Purse
     handed: briefs.Handed | None
     leaves: Callable[[A], None]
+    looked: patterns.LookedUp | None = None
+    """What the pattern library has for it, where it was searched."""
 
     @property
     def writes(self) -> bool:
@@ -105,14 +128,25 @@ def _journaled(run: Run, sent: _Dispatched[A]) -> A:
         events=lambda result: _finished(result, alone=not sent.key),
         progress=lambda result: {"files_modified": len(result.files_changed)} if sent.writes else {},
         begins=lambda: ((EventKind.AGENT_STARTED, facts), *_working(run)),
-        with_intent=sent.purse.reserve,
-        with_done=lambda c, result: _settled(c, sent, result),
+        with_intent=lambda c: _begun(c, run, sent),
+        with_done=lambda c, result: _settled(c, run, sent, result),
     )
 
 
-def _settled(c: Connection, sent: _Dispatched[A], result: A) -> None:
+def _begun(c: Connection, run: Run, sent: _Dispatched[A]) -> None:
+    sent.purse.reserve(c)
+    if sent.looked is not None:
+        sent.looked.record(c, run)
+
+
+def _settled(c: Connection, run: Run, sent: _Dispatched[A], result: A) -> None:
+    """What it cost, decided and assumed is written with the step, so that after a crash it has the same number."""
     sent.purse.settle(c, result.usage)
+    if result.succeeded:
+        decisions.record(c, run.item, result.decisions, result.assumed)
     sent.leaves(result)
+    if sent.looked is not None:
+        patterns.record_applied(c, run, sent.looked, result.patterns)
 
 
 def _working(run: Run) -> tuple[Event, ...]:
@@ -145,7 +179,8 @@ def _at_work(run: Run, it: _Dispatched[A]) -> A:
     run.folder.mkdir(parents=True, exist_ok=True)
     if it.step.returns.artifact:
         (run.artifacts / it.step.returns.artifact).unlink(missing_ok=True)
-    given = briefs.brief(run, it.spec, it.step.role, start=start, handed=it.handed)
+    handed = it.looked.added_to(it.handed) if it.looked else it.handed
+    given = briefs.brief(run, it.spec, it.step.role, start=start, handed=handed)
     writes = pipeline(run, it.spec, it.purse.config, workspace, given, accepted=it.accepted)
     try:
         sent = send(run, it.step, given, workspace, writes=writes, purse=it.purse)
@@ -157,7 +192,12 @@ def _at_work(run: Run, it: _Dispatched[A]) -> A:
         result = _collected(run, it, workspace, writes, _recorded(it, sent))
     finally:
         writes.finish()
-    return result.answered(sent.done.report, _artifact(run, it.step.returns)) if result.succeeded else result
+    if not result.succeeded:
+        return result
+    if it.looked is not None:
+        used = patterns.applied(run, it.looked, sent.done.report, result)
+        result = result.model_copy(update={"patterns": used})
+    return result.answered(sent.done.report, _artifact(run, it.step.returns))
 
 
 def _recorded(it: _Dispatched[A], sent: Sent) -> A:
@@ -169,6 +209,8 @@ def _recorded(it: _Dispatched[A], sent: Sent) -> A:
         claims=done.report.claims if done.report else {},
         summary=clean(done.report.summary, 4000) if done.report else "",
         concerns=[clean(each, 500) for each in done.report.concerns[:MOST_CONCERNS]] if done.report else [],
+        decisions=done.report.decisions if done.report else [],
+        assumptions=done.report.assumptions if done.report else [],
         tail=clean(done.tail, 4000),
         complaint=clean(done.complaint, 500),
         transcript=done.transcript,
@@ -176,7 +218,13 @@ def _recorded(it: _Dispatched[A], sent: Sent) -> A:
         cost=it.purse.price.cost(sent.usage) if it.purse.price else None,
         ending=results.ending_of(sent, it.purse),
         confinement=done.confinement,
+        needs_root=_says_root(done.report),
     )
+
+
+def _says_root(report: Report | None) -> bool:
+    missing = report.whole.get("missing") if report else None
+    return isinstance(missing, list) and HaltReason.ROOT.value in missing
 
 
 def _collected(run: Run, it: _Dispatched[A], workspace: Workspace, writes: Pipeline, result: A) -> A:

@@ -4,13 +4,16 @@ A role's own result is a subclass with further fields. They are read from the ar
 the agent's report; each has a default, which holds for an agent that failed. All of it is what an agent says: claims.
 """
 
+from dataclasses import replace
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
 from damascus.domain import recovery
+from damascus.domain.decisions import AgentDecision
 from damascus.domain.events import EventKind
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.halt import HaltReason
 from damascus.domain.outcome import NeedsPerson, Rejected
 from damascus.domain.ports import Denial, Finding, Report, Usage
 from damascus.domain.signs import EndedBy
@@ -56,6 +59,8 @@ class AgentResult(BaseModel):
     claims: dict[str, object] = Field(default_factory=dict)
     summary: str = ""
     concerns: list[str] = Field(default_factory=list)
+    decisions: list[AgentDecision] = Field(default_factory=list)
+    assumptions: list[str] = Field(default_factory=list)
     tail: str = ""
     complaint: str = ""
     """The last line of its stderr."""
@@ -65,10 +70,19 @@ class AgentResult(BaseModel):
     """In millionths of a dollar; None: nobody knows the price of its model."""
     ending: Ending = Ending()
     confinement: str = "unconfined"
+    needs_root: bool = False
+    """It says that root rights are missing: `missing: ["root"]` in its report."""
     forbidden: list[Finding] = Field(default_factory=list)
     """What its role may not write. A role that writes nothing changes nothing: its files are thrown away."""
+    patterns: list[str] = Field(default_factory=list)
+    """Of the pattern library: those that it says it used, and whose signs its diff shows."""
     unusable: str = ""
     """Why what it answered can't be used."""
+
+    @property
+    def assumed(self) -> list[str]:
+        """What ASSUMPTIONS.md tells of it."""
+        return self.assumptions
 
     @property
     def succeeded(self) -> bool:
@@ -159,6 +173,19 @@ def agent_failed(run: Run, result: AgentResult) -> Rejected | None:
     return Rejected(Verdict.AGENT_FAILED, feedback.model_copy(update=more))
 
 
+def root_needed(run: Run, result: AgentResult) -> NeedsPerson | None:
+    """An agent has no root rights, whatever it tries; that it needs them is its word, and a person's to decide (A2)."""
+    if not result.needs_root:
+        return None
+    told = (
+        f"{run.item.story_id} needs root rights: its agent says so"
+        + (f" ({_short(result.summary)})" if result.summary else "")
+        + ". Provide on this machine what it wants to install or change, then retry."
+    )
+    asked = _asked(run, told, (recovery.RETRY, recovery.CANCEL), told_by(result), None)
+    return replace(asked, feedback=asked.feedback.model_copy(update={"halt": HaltReason.ROOT}))
+
+
 def ending_of(sent: Sent, purse: Purse) -> Ending:
     match sent.ended:
         case EndedBy.DENIED:
@@ -214,4 +241,5 @@ def _asked(
     """What an earlier attempt said stays: whoever goes on still needs it."""
     kept = run.item.last_feedback or VerdictFeedback()
     news = {"message": told, "files_changed": feedback.files_changed, "log": feedback.log, "claims": feedback.claims}
+    news |= {"halt": None}
     return NeedsPerson(None, told, options, kept.model_copy(update=news), event)

@@ -8,6 +8,7 @@ import json
 
 from pydantic import BaseModel
 
+from damascus.domain.decisions import assumptions_in
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Outcome
 from damascus.domain.ports import Report
@@ -48,6 +49,11 @@ class Manifest(Notes):
 
 class Clarified(Notes):
     artifact = "clarification_questions.md"
+
+    @property
+    def assumed(self) -> list[str]:
+        """A question that it left open was answered by nobody: whatever was built assumes something."""
+        return assumptions_in([*self.assumptions, *(f"Left open: {each}" for each in self.questions)])
 
 
 BRANCH = Step("branch", Phase.BUILD, StepKind.LOCAL, Branch, "the story's branch and its base; nothing is moved yet")

@@ -2,7 +2,8 @@
 
 prepare → implement → red → a place in the queue → rebase → verify → receipt → push → propose → ci → review
 
-With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py).
+With profile `full` twelve steps stand in the place of `implement` (engine/flow/full.py), for a plan three
+(engine/flow/planning.py).
 
 Where CI runs here, the story takes its place in the merge queue before the rebase: then its tree is tested once, on top
 of exactly those that land before it. Where CI runs elsewhere it is tested on top of main, and queues only to land.
@@ -13,8 +14,10 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, NeedsPerson, Outcome, Rejected
 from damascus.domain.spec import Spec, parse_spec
-from damascus.domain.verdict import Phase, Verdict
+from damascus.domain.verdict import Kind, Phase, Verdict
 from damascus.engine.flow.full import full
+from damascus.engine.flow.planning import plan
+from damascus.engine.halts import missing_secret
 from damascus.engine.judging import in_full, objection, rejected
 from damascus.engine.queue.places import MainAlone, MergeQueue, Tested, ToTest
 from damascus.engine.run import Run
@@ -25,6 +28,7 @@ from damascus.engine.steps.propose import PROPOSE, propose
 from damascus.engine.steps.push import PUSH, push
 from damascus.engine.steps.rebase import REBASE, rebase
 from damascus.engine.steps.receipt import RECEIPT, leave_unfinished, missing_proof, receipt_of, write_receipt
+from damascus.engine.steps.records import make_records
 from damascus.engine.steps.red import RED, prove_red
 from damascus.engine.steps.tell import tell_green
 from damascus.engine.steps.verify import VERIFY, verify
@@ -37,10 +41,16 @@ def build(run: Run) -> Outcome:
         spec = parse_spec(run.item.spec, run.item.spec_path)
     except UsageError as err:
         return _back_to_spec(str(err))
+    if spec.kind is Kind.RECORDS:
+        return _proposed(run, spec, make_records(run, prepare(run)))
     if run.tools.agent is None:
         return _no_agent(run)
+    if spec.contracts and (waits := missing_secret(run, spec)) is not None:
+        return waits
 
     start = prepare(run)
+    if spec.kind is Kind.PLAN:
+        return _proposed(run, spec, plan(run, spec, start))
     if not in_full(spec, run.tools.read_config(start.base)):
         return _proposed(run, spec, implement(run, spec, start))
     outcome = _proposed(run, spec, full(run, spec, start))

@@ -10,7 +10,7 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha
 from damascus.domain.outcome import Advance, Outcome, Rejected, Wait
 from damascus.domain.spec import parse_spec
-from damascus.domain.verdict import Phase, Verdict
+from damascus.domain.verdict import Kind, Phase, Verdict
 from damascus.engine.judging import Judged, in_full, objection
 from damascus.engine.run import Run
 from damascus.engine.steps.approval import missing_approval
@@ -44,7 +44,7 @@ def _read_by_others(run: Run, judged: Judged, base: Sha, files: list[str]) -> Ou
     spec = parse_spec(run.item.spec, run.item.spec_path)
     config = run.tools.read_config(base)
     full = in_full(spec, config)
-    if not full and not config.review.critic:
+    if spec.kind is Kind.RECORDS or (not full and not config.review.critic):
         return None
     change = PulledChange(run, spec, base, judged, files, receipt_of(run, Sha(judged.commit)))
     refused = refused_by_reviewers(change)

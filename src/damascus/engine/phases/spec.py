@@ -16,6 +16,7 @@ from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.refine import REFINE, questions_of, refine
 from damascus.store.queueing import spans
+from damascus.tasks.importers.story_specs import questions_in
 
 EDIT_OR_CANCEL = ("edit the spec and add it again", "cancel the story")
 
@@ -37,6 +38,8 @@ def spec(run: Run) -> Outcome:
     missing = rough.missing()
     if not missing:
         return _accept(run, rough, run.item.spec)
+    if (asked := questions_in(rough)) and not run.item.answers:
+        return _ask(run, Verdict.SPEC_AMBIGUOUS, asked)
     if run.tools.agent is None or not run.tools.refiner:
         return _ask(run, Verdict.SPEC_AMBIGUOUS, [f"What is its {what}?" for what in missing])
 
@@ -60,8 +63,12 @@ def spec(run: Run) -> Outcome:
 
 
 def _approved(run: Run, raw: bytes) -> bool:
-    """By a person, who saw exactly this text; or by nobody, where the project says so: the receipt tells it."""
+    """By a person, who saw exactly this text or let a STALE story be derived anew in this run (A3); or by nobody, where
+    the project says so: the receipt tells it."""
     if run.result(APPROVED, digest(raw)) is not None:
+        return True
+    if run.item.change is not None and run.item.change.get("approved_run") == run.item.run_no:
+        run.local(APPROVED, lambda: SpecApproval(spec=digest(raw)), key=digest(raw))
         return True
     return run.tools.read_config(run.tools.forge.main_tip()).agent.refiner_approval == "auto"
 

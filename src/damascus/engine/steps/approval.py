@@ -11,9 +11,10 @@ from damascus.domain.feedback import VerdictFeedback
 from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson
 from damascus.domain.recovery import ACCEPT, APPROVE, CANCEL, SEND_BACK
-from damascus.domain.spec import digest
+from damascus.domain.spec import digest, parse_spec
 from damascus.domain.storable import clean
-from damascus.domain.verdict import Phase
+from damascus.domain.verdict import Kind, Phase
+from damascus.engine.plan_told import plan_told
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 
@@ -55,8 +56,13 @@ def missing_acceptance(run: Run, base: Sha, commit: Sha, who: str, held: list[st
 
 
 def wanted(run: Run, base: Sha) -> bool:
-    """By the rules of the base, as ever: no story and no environment can loosen them."""
-    return run.tools.read_config(base).review.approval == PERSON
+    """By the rules of the base, as ever: no story and no environment can loosen them. A plan is always approved by a
+    person: nothing of it is built before."""
+    return run.tools.read_config(base).review.approval == PERSON or _is_plan(run)
+
+
+def _is_plan(run: Run) -> bool:
+    return parse_spec(run.item.spec, run.item.spec_path).kind is Kind.PLAN
 
 
 def approval_of(run: Run, base: Sha, commit: Sha) -> Approval | None:
@@ -78,9 +84,10 @@ def _question(run: Run, asked: AskedApproval, base: Sha) -> NeedsPerson:
     item, files = run.item, [file.path for file in run.tools.mirror.changed(base, Sha(asked.commit))]
     named = ", ".join(files[:5]) + (f" and {len(files) - 5} more" if len(files) > 5 else "")
     again = "main moved and the change reads differently now. " if _asked_before(run, asked) else ""
+    planned = f"{plan_told(run, base, Sha(asked.commit))} " if _is_plan(run) else ""
     text = (
         f"Approve {shown(asked.change)}: {item.story_id} is judged and ready to land as {short(asked.commit)}. {again}"
-        f"It changes {named}. Look at it: damascus diff {item.story_id}, or {item.pr_url}. Shall it land?"
+        f"It changes {named}. {planned}Look at it: damascus diff {item.story_id}, or {item.pr_url}. Shall it land?"
     )
     feedback = VerdictFeedback(message=text, gate="approval", files_changed=files)
     return NeedsPerson(None, text, OPTIONS, feedback, event=EventKind.BLOCKED_APPROVAL)

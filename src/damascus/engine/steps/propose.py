@@ -4,11 +4,15 @@ from pydantic import BaseModel, Field
 
 from damascus.domain.events import Event, EventKind
 from damascus.domain.ids import Sha
+from damascus.domain.inert_markdown import quoted
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Phase
 from damascus.engine.run import Run
 from damascus.engine.step import Step, StepKind
 from damascus.engine.steps.tell import tell_opened
+from damascus.tasks.importers.issues import closes
+
+MOST_WORDS = 20_000
 
 
 class Proposed(BaseModel):
@@ -57,5 +61,12 @@ def pull_body(run: Run, spec: Spec) -> str:
     """The spec's link; its text where the spec is not in the repository (D9)."""
     path = run.item.spec_path
     inside = not path.startswith("/") and run.tools.mirror.read(run.tools.forge.main_tip(), path) is not None
-    text = f"Spec: {path}" if inside else f"Spec:\n\n{spec.body.strip()}"
-    return f"{text}\n\nDamascus-Item: {run.item.uuid}\n"
+    text = f"Spec: {path}" if inside else f"Spec:\n\n{_words(spec)}"
+    issue = closes(spec, run.tools.read_config(run.tools.forge.main_tip()).forge.url) if spec.source else None
+    over = f"\n\nCloses #{issue}" if issue is not None else ""
+    return f"{text}{over}\n\nDamascus-Item: {run.item.uuid}\n"
+
+
+def _words(spec: Spec) -> str:
+    """What came from elsewhere closes no issue and calls nobody: only its own issue is over with it."""
+    return quoted(spec.body, MOST_WORDS) if spec.source else spec.body.strip()

@@ -15,7 +15,7 @@ from damascus.domain.ids import Sha, short
 from damascus.domain.outcome import NeedsPerson, Rejected
 from damascus.domain.ports import Candidate
 from damascus.domain.receipt import SUMMARY, BuildReceipt, PersonsWord
-from damascus.domain.receipt_note import RECEIPT_PAYLOAD, note_text
+from damascus.domain.receipt_note import RECEIPT_PAYLOAD, note_of
 from damascus.domain.recovery import ACCEPT, CANCEL, SEND_BACK
 from damascus.domain.spec import Spec, digest
 from damascus.domain.storable import clean
@@ -189,8 +189,8 @@ def put_note(run: Run, landed: Sha, receipt: BuildReceipt | None, word: dict[str
     if receipt is None:  # judged by a release that wrote none
         return
     try:
-        told = with_word(receipt, word)
-        run.tools.forge.annotate(landed, note_text(told, signed(run.tools.home, RECEIPT_PAYLOAD, told.as_bytes())))
+        told = with_word(receipt, word).as_bytes()
+        run.tools.forge.annotate(landed, note_of(told, signed(run.tools.home, RECEIPT_PAYLOAD, told)))
     except (DamascusError, OSError) as err:
         run.tools.log.error("no note", story=run.item.story_id, commit=landed, why=str(err))
 

@@ -4,7 +4,7 @@ No server and no table. A push is one ref transaction, a pull is a blob (forges/
 through the evidence runner, which has run them already if a gate did. Nothing is ever pushed to `origin`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -47,6 +47,7 @@ class LocalForge:
     project_name: str
     name: str = "local"
     runs_ci: bool = True
+    ours: Callable[[], Mapping[str, str]] = dict
 
     # ── main ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -76,7 +77,7 @@ class LocalForge:
 
     def land(self, old: Sha, new: Sha, pull: Pull | None = None) -> None:
         self._assert_there()
-        landing.land(self.repository, self.mirror, self.main_branch, old, new)
+        landing.land(self.repository, self.mirror, self.main_branch, old, new, ours=self.ours)
         try:
             self.mirror.publish(new, self.main_branch, old)
         except Stale:  # somebody fetched main in between
@@ -212,4 +213,6 @@ def _job_of(name: str, run: TestRun) -> CiJob:
 
 def make(setup: ForgeSetup) -> LocalForge:
     assert setup.repository is not None and setup.runner is not None
-    return LocalForge(setup.mirror, setup.repository, setup.main_branch, setup.runner, setup.project_name)
+    return LocalForge(
+        setup.mirror, setup.repository, setup.main_branch, setup.runner, setup.project_name, ours=setup.ours
+    )

@@ -8,10 +8,12 @@
     laying.py          the pictures as files, for a person's eyes
 
 Nothing passes here by itself: a page that has no accepted picture, or looks another way, is shown to a person, once
-everything else is green (engine/judging.py). A page of which no picture can be taken has not passed.
+everything else is green (engine/judging.py). A page of which no picture can be taken has not passed. A task of type ui
+has not passed before a page was looked at.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from damascus.domain.config import VisualConfig
 from damascus.domain.errors import DamascusError
@@ -28,6 +30,7 @@ from damascus.domain.ports import (
     Pictures,
     ShownPicture,
 )
+from damascus.domain.tasks import TaskType
 from damascus.domain.verdict import Verdict
 from damascus.gates.runs import evidence
 from damascus.gates.visual.comparing import ComparedPicture, compared
@@ -47,19 +50,23 @@ class Visual(Gate):
 
     def check(self, candidate: Candidate) -> GateResult:
         config = candidate.config.visual
+        page_due = candidate.spec.task_type is TaskType.UI
         if not config.pages:
-            return GateResult(gate=self.name)
+            why = "[visual] pages on main names none"
+            return self._nothing(candidate, why, _unseen(why)) if page_due else GateResult(gate=self.name)
         if not touched(candidate):
-            return self._nothing(candidate, "the story touches nothing that a page shows")
+            why = "the story touches nothing that a page shows"
+            return self._nothing(candidate, why, _unseen(why) if page_due else [])
         if why := lacking(config):
-            if config.required:
+            if config.required or page_due:
                 raise DamascusError(f"the pages of [visual] can't be looked at, which is required: {why}")
             listed = self._nothing(candidate, f"no picture was taken: {why}")
             return listed.model_copy(update={"unverified": [f"visual: no picture was taken: {why}"]})
         return self._looked(candidate, config)
 
-    def _nothing(self, candidate: Candidate, why: str) -> GateResult:
-        return GateResult(gate=self.name, evidence=[Evidence(gate=self.name, tree=candidate.tree, summary=why)])
+    def _nothing(self, candidate: Candidate, why: str, findings: Sequence[Finding] = ()) -> GateResult:
+        looked = Evidence(gate=self.name, tree=candidate.tree, summary=why)
+        return GateResult(gate=self.name, findings=list(findings), evidence=[looked])
 
     def _looked(self, candidate: Candidate, config: VisualConfig) -> GateResult:
         taken, run = take(self._runner, candidate, browser(config))
@@ -97,6 +104,12 @@ class Visual(Gate):
         )  # fmt: skip
         files = lay_out(candidate.logs / FOLDER, one.page, picture.mark, one.png, found)
         return picture.model_copy(update={"files": files})
+
+
+def _unseen(why: str) -> list[Finding]:
+    """Of a task of type ui (A6)."""
+    message = f"a task of type ui needs a page that was looked at, and none was: {why}."
+    return [Finding(gate=GateName.VISUAL, verdict=Verdict.PAGE_NOT_ACCEPTED, message=message)]
 
 
 def _whose(accepted: AcceptedPicture, browser: str) -> str:

@@ -3,8 +3,14 @@
 import io
 import tarfile
 
+from damascus.domain.tasks import ContractKind, TestContract
 from damascus.lab.ground import python
-from damascus.lab.tale import Tale
+from damascus.lab.tale import PYTEST, Tale
+
+CONTRACT = (
+    TestContract("TC-1", "it is 42", ContractKind.UNIT, "tests/test_m.py"),
+    TestContract("TC-2", "a caller sees 42", ContractKind.INTEGRATION, "tests/test_whole.py"),
+)
 
 
 def held_out(source: str) -> bytes:
@@ -177,6 +183,20 @@ LIES = (
             "from m import double\\n\\n\\ndef test_REQ_001_double():\\n    assert double(21) == 42\\n")
         """,
         acceptance=held_out("from m import double\n\n\ndef test_REQ_001():\n    assert double(3) == 6\n"),
+        fools=True,
+    ),
+    Tale(
+        "leaves out a test of the contract",
+        "names TC-2's requirement in a test of another kind and file",
+        "gate test_contracts: each line of the contract needs a test in its own file",
+        "contract_unmet",
+        """
+        good_work()
+        put("tests/test_m.py", TEST + "\\n\\ndef test_REQ_002_value():\\n    assert value() > 41\\n")
+        """,
+        scope=("m.py", "tests/"),
+        command=f"{PYTEST} tests",
+        spec={"contract": CONTRACT, "requirements": {"REQ-001": "it is 42", "REQ-002": "a caller sees 42"}},
         fools=True,
     ),
 )

@@ -48,6 +48,7 @@ STACK = Stack(
     tests=paths(r"[^/]*_test\.go", r"testdata/.*"),
     judges=paths(r"\.golangci\.[^/]*"),
     command=lambda listing: "go test -v ./...",
+    file_command=Later(f"{ROOM}.file_command:file_command"),
     read=Later(f"{ROOM}.source:read"),
     written=lambda name: name.partition("/")[0],
     footprint=Footprint(lock_files=("go.sum", "go.mod", "go.work"), package_marks=("modules.txt",)),

@@ -152,6 +152,7 @@ STACK = Stack(
     ),
     command=command,
     has_command=has_command,
+    file_command=Later(f"{ROOM}.file_command:file_command"),
     read=Later(f"{ROOM}.source:read_calls_of"),
     footprint=FOOTPRINT,
     toolchain=TOOLCHAIN,

@@ -110,6 +110,7 @@ STACK = Stack(
         r"[^/]*\.pyc",
     ),
     command=lambda listing: "python3 -m pytest -q",
+    file_command=Later(f"{ROOM}.file_command:file_command"),
     read=Later(f"{ROOM}.source:read"),
     written=lambda name: name.partition("[")[0],
     tests_beside=False,

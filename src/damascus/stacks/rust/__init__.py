@@ -58,6 +58,7 @@ STACK = Stack(
     tests=paths(r"tests?\.rs"),
     judges=paths(r"\.cargo/.*", r"\.?clippy\.toml", r"\.config/nextest\.toml"),
     command=lambda listing: "cargo test",
+    file_command=Later(f"{ROOM}.file_command:file_command"),
     read=Later(f"{ROOM}.source:read"),
     written=lambda name: name.rpartition("::")[2],
     tests_in_code=True,

@@ -1,6 +1,7 @@
 -- One transition, in one round trip: fence check, journal, row, lease, scope, queue, worker record, events, question.
 -- p -> 'columns' are columns of work_items by name, exactly those that change: a new column needs nothing here. Bytes and spans
--- come apart, jsonb has no place for them.
+-- come apart, jsonb has no place for them. Where only usual ones change, the statement is planned once for a connection; one
+-- with another column is planned anew.
 CREATE OR REPLACE FUNCTION settle_item(p_item bigint, p_fence bigint, p jsonb, p_spec bytea, p_spans scope_span[])
 RETURNS SETOF work_items LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,6 +11,10 @@ DECLARE
     frees boolean := (p ->> 'frees_scope')::boolean;
     asked jsonb := p -> 'question';
     assigned text;
+    usual CONSTANT text[] := ARRAY[  -- all that nearly every transition sets
+        'phase', 'state', 'wait_kind', 'wait_key', 'not_before', 'resume_phase', 'run_no', 'rescues', 'attempts', 'last_verdict',
+        'last_feedback', 'failure_signature', 'failure_streak', 'series_since', 'series_count', 'series_ended', 'base_commit',
+        'candidate', 'pr_url', 'merged_commit'];
 BEGIN
     IF NOT p ? 'columns' THEN
         p := p || jsonb_build_object('columns', columns_of_12(p));
@@ -34,10 +39,25 @@ BEGIN
     IF p_spans IS NOT NULL THEN
         PERFORM free_scope(p_item);
     END IF;
-    SELECT string_agg(format('%I = n.%I', name, name), ', ') INTO assigned FROM jsonb_object_keys(p -> 'columns') name;
-    EXECUTE format('UPDATE work_items w SET %s, spec = coalesce($1, w.spec), spans = coalesce($2, w.spans), updated_at = now()
-                      FROM jsonb_populate_record(NULL::work_items, $3) n WHERE w.id = $4 AND w.fence = $5 RETURNING w.*', assigned)
-       INTO c USING p_spec, p_spans, p -> 'columns', p_item, p_fence;
+    IF (p -> 'columns') - usual = '{}' THEN
+        UPDATE work_items w
+           SET (phase, state, wait_kind, wait_key, not_before, resume_phase, run_no, rescues, attempts, last_verdict,
+                last_feedback, failure_signature, failure_streak, series_since, series_count, series_ended, base_commit,
+                candidate, pr_url, merged_commit)
+             = (SELECT n.phase, n.state, n.wait_kind, n.wait_key, n.not_before, n.resume_phase, n.run_no, n.rescues, n.attempts,
+                       n.last_verdict, n.last_feedback, n.failure_signature, n.failure_streak, n.series_since, n.series_count,
+                       n.series_ended, n.base_commit, n.candidate, n.pr_url, n.merged_commit
+                  FROM jsonb_populate_record(w, p -> 'columns') n),
+               spec = coalesce(p_spec, w.spec), spans = coalesce(p_spans, w.spans), updated_at = now(),
+               change = CASE WHEN p -> 'columns' ->> 'phase' = 'done' THEN NULL ELSE w.change END  -- it is built
+         WHERE w.id = p_item AND w.fence = p_fence RETURNING w.* INTO c;
+    ELSE
+        SELECT string_agg(format('%I = n.%I', name, name), ', ') INTO assigned FROM jsonb_object_keys(p -> 'columns') name;
+        EXECUTE format('UPDATE work_items w SET %s, spec = coalesce($1, w.spec), spans = coalesce($2, w.spans), updated_at = now(),
+                               change = CASE WHEN n.phase = ''done'' THEN NULL ELSE w.change END
+                          FROM jsonb_populate_record(NULL::work_items, $3) n WHERE w.id = $4 AND w.fence = $5 RETURNING w.*', assigned)
+           INTO c USING p_spec, p_spans, p -> 'columns', p_item, p_fence;
+    END IF;
     IF frees THEN
         PERFORM free_scope(p_item);
     END IF;
@@ -51,6 +71,10 @@ BEGIN
         END IF;
         IF look.needed THEN
             PERFORM wake('dependency', p_item::text, 2147483647);
+        END IF;
+        IF c.last_feedback -> 'files_changed' <> '[]' THEN  -- what it landed is its own from now on, by git's word
+            INSERT INTO file_owners (repo_id, path, item_id)
+            SELECT c.repo_id, f, p_item FROM jsonb_array_elements_text(c.last_feedback -> 'files_changed') f ON CONFLICT DO NOTHING;
         END IF;
     END IF;
     IF NOT (p ->> 'keep_place')::boolean THEN

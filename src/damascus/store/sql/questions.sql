@@ -5,7 +5,7 @@ INSERT INTO human_issues (project_id, item_id, question, options, owner)
 VALUES (%(project)s::bigint, %(item)s::bigint, %(question)s::text, %(options)s::text[], %(owner)s::text) RETURNING id;
 
 -- name: open_issues
-SELECT h.*, i.story_id, i.title, i.phase, i.attempts, i.budget_cycles, i.last_verdict, i.last_feedback, i.priority, i.spec_path,
+SELECT h.*, i.story_id, i.title, i.phase, i.attempts, i.budget_cycles, i.last_verdict, i.last_feedback, i.priority, i.spec_path, i.graph,
        -- what the last agent of the story says that only a person can decide
        (SELECT j.output -> 'concerns' FROM journal j WHERE j.item_id = h.item_id AND j.step = 'implement' AND j.status = 'done'
          ORDER BY j.run_no DESC, j.done_at DESC LIMIT 1) AS concerns

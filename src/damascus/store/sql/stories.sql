@@ -1,13 +1,18 @@
 -- Stories as rows: queued, found, counted.
 
 -- name: add_item
-INSERT INTO work_items (project_id, project, repo_id, story_id, title, phase, state, priority, deadline_at, depends_on,
-    file_scope, spans, spec, spec_hash, spec_path, acceptance, rough, branch, budget_cycles)
-VALUES (%(project_id)s::bigint, %(project)s::text, %(repo_id)s::bigint, %(story_id)s::text, %(title)s::text, %(phase)s::text,
+-- With the event that tells of it. Its id is taken before (new_item_ids): who depends on it can be sent without waiting.
+WITH added AS (INSERT INTO work_items (id, project_id, project, repo_id, story_id, title, phase, state, priority, deadline_at, depends_on,
+    file_scope, spans, spec, spec_hash, spec_path, acceptance, rough, branch, budget_cycles, graph, graph_at)
+OVERRIDING SYSTEM VALUE VALUES (%(id)s::bigint, %(project_id)s::bigint, %(project)s::text, %(repo_id)s::bigint, %(story_id)s::text, %(title)s::text, %(phase)s::text,
     'ready', %(priority)s::smallint, now() + %(slack)s::interval, %(depends_on)s::bigint[], %(file_scope)s::text[],
     %(spans)s::scope_span[], %(spec)s::bytea, %(spec_hash)s::text, %(spec_path)s::text, %(acceptance)s::bytea, %(rough)s::bool,
-    %(branch)s::text, %(budget)s::int)
-RETURNING id;
+    %(branch)s::text, %(budget)s::int, %(graph)s::text, %(graph_at)s::int)
+RETURNING id)
+SELECT id, write_events(%(project_id)s::bigint, id, %(events)s::jsonb) FROM added;
+
+-- name: new_item_ids
+SELECT nextval(pg_get_serial_sequence('work_items', 'id')) AS id FROM generate_series(1, %(count)s::int);
 
 -- name: replace_item
 UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 'ready', priority = %(priority)s::smallint,
@@ -17,16 +22,54 @@ UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 
     rough = %(rough)s::bool, budget_cycles = %(budget)s::int, run_no = run_no + 1, fence = fence + 1, attempts = 0,
     failure_signature = NULL, failure_streak = 0, series_since = NULL, series_count = 0, series_ended = true,
     last_verdict = NULL, last_feedback = NULL, resume_phase = NULL, wait_kind = NULL, wait_key = NULL, not_before = NULL,
-    rescues = 0, updated_at = now()
+    rescues = 0, change = NULL, graph = %(graph)s::text, graph_at = %(graph_at)s::int, updated_at = now()
  WHERE id = %(id)s::bigint AND phase IN ('blocked', 'cancelled')
 RETURNING id;
 
+-- name: change_unbegun
+-- A story that nobody has ever claimed becomes another one in place. It is looked at anew: what it waited for may be gone.
+UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 'ready', priority = %(priority)s::smallint,
+    depends_on = %(depends_on)s::bigint[], file_scope = %(file_scope)s::text[], spans = %(spans)s::scope_span[],
+    spec = %(spec)s::bytea, spec_hash = %(spec_hash)s::text, spec_path = %(spec_path)s::text, acceptance = %(acceptance)s::bytea,
+    rough = %(rough)s::bool, budget_cycles = %(budget)s::int, fence = fence + 1, wait_kind = NULL, wait_key = NULL,
+    not_before = NULL, graph = %(graph)s::text, graph_at = %(graph_at)s::int, updated_at = now()
+ WHERE id = %(id)s::bigint AND claims = 0 AND phase IN ('spec', 'build')
+RETURNING id;
+
+-- name: rank_items
+-- When each is due, of those that nobody has claimed.
+UPDATE work_items w SET deadline_at = w.ready_at + n.slack
+  FROM unnest(%(ids)s::bigint[], %(slacks)s::interval[]) n (id, slack)
+ WHERE w.id = n.id AND w.claims = 0 AND w.phase IN ('spec', 'build') AND w.deadline_at <> w.ready_at + n.slack;
+
 -- name: stories_by_name
-SELECT i.id, i.story_id, i.phase, i.state, i.depends_on, i.spec_hash, encode(sha256(i.acceptance), 'hex') AS acceptance_hash,
+SELECT i.id, i.story_id, i.phase, i.state, i.claims, i.graph, i.depends_on, i.spec_hash,
+       encode(sha256(i.acceptance), 'hex') AS acceptance_hash,
        (SELECT e.body ->> 'spec' FROM events_outbox e
          WHERE e.item_id = i.id AND e.kind IN ('story.added', 'story.replaced') ORDER BY e.id DESC LIMIT 1) AS added_hash
   FROM work_items i
  WHERE i.project_id = %(project)s::bigint AND lower(i.story_id) = ANY (%(names)s::text[]);
+
+-- name: imported_stories
+-- Those whose front matter names a source; `claims`: how often a worker took it up.
+SELECT i.id, i.story_id, i.phase, i.claims, i.spec, i.spec_path, i.repo_id, i.merged_commit,
+       (SELECT e.body ->> 'spec' FROM events_outbox e
+         WHERE e.item_id = i.id AND e.kind IN ('story.added', 'story.replaced') ORDER BY e.id DESC LIMIT 1) AS added_hash
+  FROM work_items i
+ WHERE i.project_id = %(project)s::bigint AND position('\x0a736f757263653a20'::bytea IN i.spec) > 0
+ ORDER BY i.id;
+
+-- name: database_clock
+SELECT now() AS now;
+
+-- name: landed_imports
+-- Done since `since`, imported, and not told of yet that their boxes are ticked.
+SELECT i.id, i.story_id, i.spec, i.merged_commit
+  FROM work_items i
+ WHERE i.repo_id = %(repo)s::bigint AND i.phase = 'done' AND i.updated_at >= %(since)s::timestamptz
+   AND position('\x0a736f757263653a20'::bytea IN i.spec) > 0
+   AND NOT EXISTS (SELECT 1 FROM events_outbox e WHERE e.item_id = i.id AND e.kind = 'source.ticked')
+ ORDER BY i.id;
 
 -- name: depends_on_itself
 WITH RECURSIVE up(id) AS (
@@ -89,3 +132,6 @@ SELECT count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint AND 
 
 -- name: count_by_phase
 SELECT phase, count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint GROUP BY phase;
+
+-- name: story_phases
+SELECT story_id, phase FROM work_items WHERE project_id = %(project)s::bigint ORDER BY id;

@@ -3,8 +3,8 @@ SELECT i.*,
        w.milestone, w.step, w.substate, w.line, w.progress, w.since AS milestone_since,
        coalesce(l.worker_id, w.worker_id) AS worker_id, l.acquired_at AS leased_at, l.expires_at AS lease_expires_at,
        l.expires_at < clock_timestamp() AS lease_expired,
-       b.story_id AS blocker, b.phase AS blocker_phase, h.id AS issue, h.owner AS issue_owner,
-       CASE WHEN h.answer IS NOT NULL THEN i.spec_path END AS edits, now() AS read_at
+       b.story_id AS blocker, b.phase AS blocker_phase, b.file_scope AS blocker_scope, h.id AS issue, h.owner AS issue_owner,
+       CASE WHEN h.answer IS NOT NULL THEN coalesce('tasks add ' || i.graph, 'add ' || i.spec_path) END AS edits, now() AS read_at
   FROM work_items i
   LEFT JOIN worker_records w ON w.item_id = i.id
   LEFT JOIN leases l ON l.item_id = i.id
@@ -15,8 +15,10 @@ SELECT i.*,
           WHEN 'dependency' THEN i.wait_key::bigint
           WHEN 'landing' THEN (SELECT e.item_id FROM queue_entries e WHERE e.repo_id || ' ' || e.target = i.wait_key
                                   AND e.item_id <> i.id ORDER BY e.pos LIMIT 1)
-          WHEN 'behind' THEN (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s
-                               WHERE a.item_id <> i.id LIMIT 1)
+          WHEN 'behind' THEN coalesce(
+              (SELECT a.item_id FROM unnest(i.spans) s JOIN active_scopes a ON a.span && s WHERE a.item_id <> i.id LIMIT 1),
+              (SELECT a.item_id FROM unnest(i.spans) s JOIN scope_barriers a ON a.span && s
+                WHERE a.item_id <> i.id AND a.deadline_at = '-infinity' LIMIT 1))  -- of a STALE story
       END AS id WHERE i.state = 'waiting'
       UNION ALL
       -- a worker parks it when it comes to it; until then it waits all the same

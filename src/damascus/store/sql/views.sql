@@ -44,7 +44,8 @@ SELECT run_no, phase, step, key, status, started_at, done_at, input, output FROM
  ORDER BY run_no, coalesce(done_at, 'infinity'), started_at;
 
 -- name: view_story_issues
-SELECT h.id, h.item_id, h.question, h.options, h.owner, h.answer, h.created_at, h.closed_at, i.spec_path, i.last_verdict
+SELECT h.id, h.item_id, h.question, h.options, h.owner, h.answer, h.created_at, h.closed_at, i.spec_path, i.graph,
+       i.last_verdict, i.story_id
   FROM human_issues h JOIN work_items i ON i.id = h.item_id
  WHERE h.item_id = %(item)s::bigint ORDER BY h.id;
 

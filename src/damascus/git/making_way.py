@@ -1,0 +1,40 @@
+"""What we wrote into the user's checkout ourselves makes way for a landing; what holds a word of theirs never does.
+
+A file is ours where its bytes are exactly those of our last projection, and that differed from main's own by our part
+alone (store/projections.py). It goes back to what the checked out commit has, git's merge moves it on, and it is
+written anew afterwards. Whatever was staged is the user's.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from damascus.domain.ids import Sha
+from damascus.git.commands import Git
+from damascus.git.repository import Checkout
+
+
+def make_way(git: Git, checkout: Checkout, new: Sha, ours: Mapping[str, str]) -> list[str]:
+    """`ours` are hashes by path. The files that were put back."""
+    wanted = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", checkout.head, new, "--", *sorted(ours))
+    named = git.run(*wanted, work_tree=checkout.folder, check=False).raw.decode("utf-8", "surrogateescape")
+    touched = [path for path in named.split("\0") if path in ours]
+    return [path for path in touched if _is_ours(checkout.folder / path, ours[path]) and _put_back(git, checkout, path)]
+
+
+def _is_ours(place: Path, known: str) -> bool:
+    try:
+        return not place.is_symlink() and hashlib.sha256(place.read_bytes()).hexdigest() == known
+    except OSError:
+        return False
+
+
+def _put_back(git: Git, checkout: Checkout, path: str) -> bool:
+    folder = checkout.folder
+    staged = git.run("diff-index", "--cached", "--quiet", checkout.head, "--", path, work_tree=folder, check=False)
+    if staged.code != 0:
+        return False
+    if git.run("ls-tree", "-z", checkout.head, "--", path, work_tree=folder).raw:
+        return git.run("checkout-index", "--force", "--index", "--", path, work_tree=folder, check=False).code == 0
+    (folder / path).unlink(missing_ok=True)
+    return True

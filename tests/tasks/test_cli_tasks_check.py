@@ -1,0 +1,73 @@
+"""`damascus tasks check` as a person types it: a file is enough, anywhere."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from damascus.domain.verdict import TaskStatus
+from tests.tasks.test_task_graph import DOCUMENTED
+
+pytestmark = pytest.mark.req("A1.5")
+
+
+def check(folder: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Without a home, a database or a repository."""
+    damascus = Path(sys.executable).with_name("damascus")
+    nowhere = {"PATH": os.environ["PATH"], "HOME": str(folder / "none"), "DAMASCUS_HOME": str(folder / "none"), **env}
+    command = [str(damascus), "tasks", "check", *words]
+    return subprocess.run(command, cwd=folder, env=nowhere, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    file = tmp_path / "TASK-GRAPH.md"
+    file.write_text(DOCUMENTED)
+    return file
+
+
+def test_a_good_graph_is_told_in_a_line_and_the_next_command(graph: Path) -> None:
+    done = check(graph.parent, graph.name)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout == (
+        "TASK-GRAPH.md: 2 tasks, 2 batches. Can start at once: TASK-001.\nNext: damascus tasks add TASK-GRAPH.md\n"
+    )
+    assert not (graph.parent / "none").exists(), "no home and no database is made"
+
+
+def test_every_fault_is_a_line_with_its_place_and_the_exit_code_is_two(graph: Path) -> None:
+    graph.write_text(DOCUMENTED.replace("PENDING", "LATER").replace(":** TASK-001\n", ":** TASK-007\n"))
+    done = check(graph.parent, graph.name)
+    assert done.returncode == 2
+    first, second, following = done.stdout.splitlines()
+    assert first.startswith("TASK-GRAPH.md:15: TASK-002 has the unknown status 'LATER'. Use one of: PENDING,")
+    assert second.startswith("TASK-GRAPH.md:18: TASK-002 depends on TASK-007, which is no task of this graph.")
+    assert following == "Next: correct 2 faults, then damascus tasks check TASK-GRAPH.md"
+
+
+def test_the_same_as_json(graph: Path) -> None:
+    good = json.loads(check(graph.parent, graph.name, "--json").stdout)
+    assert (good["tasks"], good["first"], good["faults"]) == (2, ["TASK-001"], [])
+    assert good["batches"] == [["TASK-001"], ["TASK-002"]]
+    graph.write_text(DOCUMENTED.replace("PENDING", "LATER"))
+    done = check(graph.parent, graph.name, "--json")
+    (fault,) = json.loads(done.stdout)["faults"]
+    assert done.returncode == 2 and fault["line"] == 15 and TaskStatus.PENDING in fault["text"]
+
+
+def test_a_field_that_is_left_alone_is_a_note_beside_the_answer(graph: Path) -> None:
+    graph.write_text(DOCUMENTED.replace("**Platform:**", "**Owner:** me\n**Platform:**"))
+    done = check(graph.parent, graph.name)
+    assert done.returncode == 0 and done.stderr.startswith("note: TASK-GRAPH.md:17: the field 'Owner' is left alone")
+
+
+def test_what_is_no_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name, says in (("missing.md", "can't be read"), ("folder", "is no file"), ("pipe", "is no file")):
+        done = check(tmp_path, name)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: {name} {says}") and "Traceback" not in done.stderr
