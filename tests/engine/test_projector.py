@@ -305,7 +305,7 @@ def test_our_own_bytes_never_hold_a_landing(tmp_path: Path, database_url: str) -
 
 
 @pytest.mark.req("A1.2")
-@pytest.mark.parametrize("theirs", ["words", "staged"])
+@pytest.mark.parametrize("theirs", ["words", "staged", "undone"])
 def test_a_persons_words_hold_it_as_ever(tmp_path: Path, database_url: str, theirs: str) -> None:
     yard = task_yard(tmp_path, database_url, "TASK-1")
     work(yard, "TASK-1")
@@ -313,6 +313,11 @@ def test_a_persons_words_hold_it_as_ever(tmp_path: Path, database_url: str, thei
     if theirs == "words":
         path.write_bytes(path.read_bytes() + b" and mine")
         project(yard)  # ours again, but for their words
+    elif theirs == "undone":  # their words were on main, and are in no commit of it any more
+        path.write_bytes(path.read_bytes() + b" and mine")
+        yard.git("commit", "-qam", "mine")
+        project(yard)
+        yard.git("reset", "-q", "HEAD~1")
     else:
         yard.git("add", GRAPH)
     kept = path.read_bytes()

@@ -11,6 +11,7 @@ from importlib import import_module
 from damascus.domain.config import ForgeConfig
 from damascus.domain.errors import UsageError
 from damascus.domain.ports import EvidenceRunner, Forge
+from damascus.git.making_way import OurFiles
 from damascus.git.mirror import Mirror
 from damascus.git.repository import Repository
 
@@ -26,7 +27,7 @@ class ForgeSetup:
     project_name: str
     config: ForgeConfig
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    ours: Callable[[], Mapping[str, str]] = dict
+    ours: Callable[[], OurFiles] = dict
     """Files that we wrote into the user's checkout, by their hashes."""
 
 

@@ -9,7 +9,7 @@ Whoever is killed in here leaves a marker (git/unfinished.py); the next landing 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from damascus.domain.failures import transient_git_output, transient_os_error
 from damascus.domain.ids import Sha, short
 from damascus.domain.ports import Blocked, Stale
 from damascus.git.commands import Git, GitResult, raise_for
-from damascus.git.making_way import make_way
+from damascus.git.making_way import OurFiles, make_way
 from damascus.git.mirror import Mirror
 from damascus.git.objects import Objects
 from damascus.git.repository import Checkout, Repository, git_dir_of
@@ -44,7 +44,7 @@ BUSY = re.compile(r"unable to create '.*\.lock'", re.IGNORECASE)
 
 
 def land(
-    repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha, *, ours: Callable[[], Mapping[str, str]] = dict
+    repo: Repository, mirror: Mirror, branch: str, old: Sha, new: Sha, *, ours: Callable[[], OurFiles] = dict
 ) -> None:
     """Move `branch` from `old` to `new`, a descendant of it. Raises Stale, Blocked or TransientError; a second
     call after success does nothing. `ours` are files that we wrote into a checkout ourselves, by their hashes."""
@@ -92,7 +92,7 @@ class _Landing:
     repo: Repository
     mirror: Mirror
     marker: Marker
-    ours: Callable[[], Mapping[str, str]] = dict
+    ours: Callable[[], OurFiles] = dict
 
     def in_checkout(self, branch: str, checkout: Checkout, new: Sha) -> None:
         git = _git_of(checkout.folder, branch)

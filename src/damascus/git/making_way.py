@@ -7,26 +7,37 @@ written anew afterwards. Whatever was staged is the user's.
 
 import hashlib
 from collections.abc import Mapping
-from pathlib import Path
 
 from damascus.domain.ids import Sha
 from damascus.git.commands import Git
 from damascus.git.repository import Checkout
 
+OurFiles = Mapping[str, tuple[str, str]]
+"""By path the hash of what we wrote, and of main's own file that it was made from ("": main had none)."""
 
-def make_way(git: Git, checkout: Checkout, new: Sha, ours: Mapping[str, str]) -> list[str]:
-    """`ours` are hashes by path. The files that were put back."""
+
+def make_way(git: Git, checkout: Checkout, new: Sha, ours: OurFiles) -> list[str]:
+    """The files that were put back."""
     wanted = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", checkout.head, new, "--", *sorted(ours))
     named = git.run(*wanted, work_tree=checkout.folder, check=False).raw.decode("utf-8", "surrogateescape")
     touched = [path for path in named.split("\0") if path in ours]
-    return [path for path in touched if _is_ours(checkout.folder / path, ours[path]) and _put_back(git, checkout, path)]
+    return [path for path in touched if _is_ours(git, checkout, path, ours[path]) and _put_back(git, checkout, path)]
 
 
-def _is_ours(place: Path, known: str) -> bool:
+def _is_ours(git: Git, checkout: Checkout, path: str, known: tuple[str, str]) -> bool:
+    """Also the commit that is checked out must still be what it was made from: what a `git reset` took out of main is
+    in no commit that a person would look at."""
+    place = checkout.folder / path
     try:
-        return not place.is_symlink() and hashlib.sha256(place.read_bytes()).hexdigest() == known
+        written = "" if place.is_symlink() else _hash(place.read_bytes())
     except OSError:
         return False
+    blob = git.run("cat-file", "blob", f"{checkout.head}:{path}", work_tree=checkout.folder, check=False)
+    return (written, _hash(blob.raw) if blob.code == 0 else "") == known
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def _put_back(git: Git, checkout: Checkout, path: str) -> bool:

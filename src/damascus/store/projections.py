@@ -90,6 +90,6 @@ def note(db: Database, repo: int, one: ProjectedFile) -> None:
     db.do("note_projection", repo=repo, path=one.path, sha256=one.sha256, as_main=one.as_main, part=jsonb(one.part))
 
 
-def ours(db: Database, repo: int) -> dict[str, str]:
-    """By path the hash of each file that is main's but for our part."""
-    return {path: one.sha256 for path, one in written(db, repo).items() if one.as_main}
+def ours(db: Database, repo: int) -> dict[str, tuple[str, str]]:
+    """By path the hash of each file that is main's but for our part, and the hash of main's own; "": main has none."""
+    return {path: (one.sha256, str(one.part.get("main", ""))) for path, one in written(db, repo).items() if one.as_main}

@@ -110,17 +110,21 @@ class Projector:
 
     def _write(self, target: "_Target", found: Projection) -> bool:
         known = read_plain(target.folder, target.path)
-        raw = known.content if known else None
-        main = self._on_main(target)
+        raw, main = known.content if known else None, self._on_main(target)
+        untouched = raw is not None and target.is_as_left(raw, main)
+        wanted = found.applied(target.path, main if untouched else raw)
+        if wanted is not None and untouched and target.known(wanted):
+            return False
         if target.path in found.texts:
             part = self._kept(target, raw, main, found)
         else:
-            part = self._put_right(target, raw, main, found)
-        wanted = found.applied(target.path, raw)
+            part = _statuses(found, target) if untouched else self._put_right(target, raw, main, found)
         if wanted is None or (wanted == raw and target.known(wanted)):
             return False
-        as_main = self._is_current(target) and wanted == found.applied(target.path, main)
-        told = ProjectedFile(target.path, _hash(wanted), as_main, part)
+        as_main = untouched or (self._is_current(target) and wanted == found.applied(target.path, main))
+        told = ProjectedFile(
+            target.path, _hash(wanted), as_main, {**part, "main": _hash(main) if main is not None else ""}
+        )
         projections.note(self.tools.db, self.tools.project.repo_id, told)
         if wanted != raw and not write_plain(target.folder, target.path, wanted, known):
             raise DamascusError(f"{target.path} was written by somebody at this moment; it is tried again.")
@@ -167,7 +171,7 @@ class Projector:
                 was[ident] = word
             else:
                 self._tell(target.path, found.items[ident], ident, word, wanted[ident].status.value)
-        return {"now": {ident: each.status.value for ident, each in wanted.items()}, "was": was}
+        return {**_statuses(found, target), "was": was}
 
     def _word(self, part: dict[str, Any], when: str, ident: str) -> str:
         return str(part.get(when, {}).get(ident, FIRST_WORD))
@@ -190,6 +194,18 @@ class _Target:
 
     def known(self, content: bytes) -> bool:
         return self.last is not None and self.last.sha256 == _hash(content)
+
+    def is_as_left(self, raw: bytes, main: bytes | None) -> bool:
+        """Nobody wrote it since, and but for our part it is what main still has: main's own says what it becomes."""
+        if self.last is None or not self.last.as_main or main is None:
+            return False
+        return self.part.get("main") == _hash(main) and self.known(raw)
+
+
+def _statuses(found: Projection, target: _Target) -> dict[str, Any]:
+    """What our part of a graph says now, and said before."""
+    now = {ident: each.status.value for ident, each in found.statuses(target.path).items()}
+    return {"now": now, "was": target.part.get("now", {})}
 
 
 def _hash(content: bytes) -> str:

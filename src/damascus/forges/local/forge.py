@@ -31,6 +31,7 @@ from damascus.domain.ports.forges import SKIPPED_LISTED
 from damascus.forges import ForgeSetup
 from damascus.forges.local.pulls import CommitStatus, LocalPulls, PullRecord, branch_ref
 from damascus.git import landing, notes
+from damascus.git.making_way import OurFiles
 from damascus.git.mirror import Mirror, RefMove
 from damascus.git.objects import EMPTY_TREE
 from damascus.git.repository import Repository
@@ -47,7 +48,7 @@ class LocalForge:
     project_name: str
     name: str = "local"
     runs_ci: bool = True
-    ours: Callable[[], Mapping[str, str]] = dict
+    ours: Callable[[], OurFiles] = dict
 
     # ── main ──────────────────────────────────────────────────────────────────────────────────────────
 
