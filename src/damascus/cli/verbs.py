@@ -31,6 +31,8 @@ VERBS: Mapping[str, Verb] = {
     "plan": Verb("plan", "Make a task graph of an idea; you approve it.", "plan"),
     "import": Verb("import_", "Queue what was planned elsewhere.", "import_"),
     "run": Verb("run", "Work through this project's queue.", "run"),
+    "up": Verb("up", "Work, with the window open in a browser.", "up"),
+    "web": Verb("web", "The window alone: every page, live.", "web"),
     "worker": Verb("worker", "Run another worker, on any host.", "worker"),
     "status": Verb("status", "What is moving, and what needs you.", "status"),
     "show": Verb("show", "One story, and what happened step by step.", "show"),

@@ -44,22 +44,22 @@ def header(app: App, project: Project, snapshot: ProjectView) -> list[HeaderPart
     main = project.row.main_branch
     alive = living(app, list(snapshot.workers))
     parts = [HeaderPart(snapshot.project), HeaderPart(f"{main} at {short(claims.main_tip(project))}")]
-    parts += [HeaderPart(text) for text in (_slots(alive) if alive else ["no worker runs"])]
+    parts += [HeaderPart(text) for text in (slots_told(alive) if alive else ["no worker runs"])]
     if needs := max(snapshot.count("blocked"), snapshot.count("questions")):
         parts.append(HeaderPart(f"{needs} needs you" if needs == 1 else f"{needs} need you", "alarm"))
     if alive:
-        parts.append(_confined({worker.confinement for worker in alive}))
+        parts.append(confined({worker.confinement for worker in alive}))
     return parts
 
 
-def _slots(alive: list[WorkerRow]) -> list[str]:
+def slots_told(alive: list[WorkerRow]) -> list[str]:
     """Of the workers that live. A story that is tested in the merge queue has left its slot."""
     slots, held = sum(worker.slots for worker in alive), sum(worker.busy for worker in alive)
     more = [f"{held - slots} in the merge queue"] if held > slots else []
     return [f"{min(held, slots)} of {plural(slots, 'slot')} busy", *more]
 
 
-def _confined(levels: set[str]) -> HeaderPart:
+def confined(levels: set[str]) -> HeaderPart:
     """The weakest of all workers: one without walls is one too many."""
     if "unconfined" in levels:
         return HeaderPart("agents run unconfined", "warning")

@@ -837,6 +837,8 @@ CREATE INDEX spending_of_project ON public.spending USING btree (project_id) INC
 
 CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE (state = 'reserved'::text);
 
+CREATE INDEX spending_since ON public.spending USING btree (project_id, at);
+
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
 
 CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);

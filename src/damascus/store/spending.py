@@ -5,7 +5,7 @@ leaves its reservation with what was observed last: it stops counting as reserve
 next dispatch of the item settles it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,11 +113,7 @@ class Cost:
     @property
     def per_story(self) -> tuple[int, int | None] | None:
         """Tokens and dollars of the latest merged stories, on average."""
-        if not self.merged:
-            return None
-        dollars = self._dollars()
-        mean = None if dollars is None else round(sum(dollars) / len(dollars))
-        return round(sum(tokens for tokens, _ in self.merged) / len(self.merged)), mean
+        return _mean(self.merged)
 
     @property
     def forecast(self) -> tuple[int, int | None] | None:
@@ -144,6 +140,14 @@ class Cost:
         }
 
 
+def _mean(merged: Sequence[tuple[int, int | None]]) -> tuple[int, int | None] | None:
+    if not merged:
+        return None
+    known = [dollars for _, dollars in merged if dollars is not None]
+    mean = round(sum(known) / len(known)) if len(known) == len(merged) else None
+    return round(sum(tokens for tokens, _ in merged) / len(merged)), mean
+
+
 def _pair(amounts: tuple[int, int | None] | None) -> dict[str, float | None] | None:
     if amounts is None:
         return None
@@ -167,6 +171,12 @@ def cost(db: Database, project: ProjectRow, counts: Mapping[str, int]) -> Cost:
             counts.get(what, 0) for what in (ItemState.READY, ItemState.LEASED, ItemState.WAITING, Phase.BLOCKED)
         ),
     )
+
+
+def per_merged_story(db: Database, project: ProjectRow) -> tuple[int, int | None] | None:
+    """As `Cost` has it, without all that was ever spent."""
+    rows = db.all("spend_merged", project=project.id, limit=RECENT)
+    return _mean([(row["tokens"], row["microdollars"]) for row in rows])
 
 
 def of_story(db: Database, item: int) -> list[Row]:

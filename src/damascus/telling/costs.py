@@ -29,6 +29,17 @@ def published(cost: dict[str, Any]) -> str:
     return " · ".join(parts)
 
 
+def today(tokens: int, microdollars: int | None, per_story: tuple[int, int | None] | None) -> str:
+    """`$4.12 today ($0.37 a merged story)`; "" where no agent told of a token."""
+    if not tokens and not (per_story and per_story[0]):
+        return ""
+    spent = in_tokens(tokens) if microdollars is None else in_dollars(microdollars)
+    if per_story is None or not per_story[0]:
+        return f"{spent} today"
+    each = in_tokens(per_story[0]) if per_story[1] is None else in_dollars(per_story[1])
+    return f"{spent} today ({each} a merged story)"
+
+
 def _total(cost: dict[str, Any]) -> str:
     tokens = in_tokens(cost["tokens"])
     if cost["unpriced_tokens"] == cost["tokens"]:

@@ -1,0 +1,1 @@
+"""The pages, a file each: what people/ answers, in its template."""

@@ -1,0 +1,81 @@
+"""Templates to pages. Whatever a template prints is escaped, and has neither escape codes nor unseen characters."""
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from damascus.domain.ids import short
+from damascus.domain.money import in_dollars
+from damascus.people.standing import standing
+from damascus.system.masking import own_keys, without_secrets
+from damascus.telling.phrases import between, plain
+
+if TYPE_CHECKING:
+    from damascus.web.looking import Look
+
+UNKNOWN = "unknown"
+PAGES = (
+    ("/", "Now"),
+    ("/inbox", "Inbox"),
+    ("/stories", "Stories"),
+    ("/queue", "Queue"),
+    ("/graph", "Graph"),
+    ("/fleet", "Fleet"),
+    ("/ledger", "Ledger"),
+    ("/events", "Events"),
+    ("/config", "Config"),
+)
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("damascus.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printed,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"standing": lambda look: standing(look.app, look.project), "pages": PAGES}
+    made.filters |= {"ago": ago, "money": money, "sha": sha, "visible": visible}
+    return made
+
+
+def _printed(value: object) -> object:
+    """Every value of every template: what is unknown says so, text is made harmless."""
+    if value is None:
+        return UNKNOWN
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def render(template: str, look: "Look", status: int = 200, **values: Any) -> HTMLResponse:
+    """The page for this look; `template` is of web/templates."""
+    page = environment().get_template(template).render(look=look, read_at=datetime.now(UTC), **values)
+    return HTMLResponse(page, status)
+
+
+def ago(moment: datetime | None, suffix: str = " ago") -> Markup:
+    """`3 min ago`, with the time itself in UTC beneath it."""
+    if moment is None:
+        return Markup(UNKNOWN)
+    told = f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    words = between(moment, datetime.now(UTC)) + suffix
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(moment.astimezone(UTC).isoformat(), told, words)
+
+
+def money(microdollars: int | None) -> str:
+    return UNKNOWN if microdollars is None else in_dollars(microdollars)
+
+
+def sha(commit: str | None) -> str:
+    return short(commit) if commit else "–"
+
+
+def visible(text: object) -> str:
+    """What an agent, a test or git wrote: harmless, and without the keys that this process knows."""
+    return without_secrets(plain(text), own_keys())

@@ -1,0 +1,65 @@
+"""The site: every page mounted, the guard around it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+
+from anyio.to_thread import current_default_thread_limiter
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+
+from damascus import __version__
+from damascus.app import App, Project
+from damascus.domain.errors import DamascusError
+from damascus.web import entering, icons
+from damascus.web.callers import Caller
+from damascus.web.guard import Guard, Programs
+from damascus.web.options import Options
+from damascus.web.pages import now
+from damascus.web.refusals import refusal
+from damascus.web.site_state import SiteState
+
+THREADS = 8
+"""Requests that are worked at once; each thread has a connection of its own."""
+ROUTERS: tuple[APIRouter, ...] = (entering.router, icons.router, now.router)
+"""Every page: a new one is a line here."""
+
+
+def make_site(app: App, project: Project, options: Options) -> FastAPI:
+    state = SiteState(app, project, options)
+    site = FastAPI(
+        title="Damascus", version=__version__, docs_url=None, redoc_url=None, openapi_url=None, lifespan=_lifespan
+    )
+    site.state.window = state
+    for router in ROUTERS:
+        site.include_router(router)
+    site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
+    for kind in (DamascusError, HTTPException, RequestValidationError):
+        site.add_exception_handler(kind, _in_words)
+    site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
+    return site
+
+
+def _programs(state: SiteState) -> Programs:
+    def known(presented: str) -> Caller | None:
+        return None
+
+    return known
+
+
+@asynccontextmanager
+async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
+    current_default_thread_limiter().total_tokens = THREADS
+    yield
+
+
+def _in_words(request: Request, err: Exception) -> Response:
+    """What a person can cause, in its own words."""
+    if isinstance(err, HTTPException):
+        return refusal(request.url.path, err.status_code, str(err.detail))
+    if isinstance(err, RequestValidationError):
+        return refusal(request.url.path, 422, "That address has a part that means nothing here.")
+    return refusal(request.url.path, 409, str(err))
