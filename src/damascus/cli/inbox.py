@@ -8,12 +8,10 @@ from damascus.app import Project
 from damascus.cli.opened import opened
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import columns, next_step, say, styled, wrapped
-from damascus.domain import recovery
 from damascus.people import questions
 from damascus.store.db import Row
 from damascus.telling import asked
-from damascus.telling.phrases import in_parts, listed, one_line
-from damascus.telling.story import tests_word
+from damascus.telling import inbox as wording
 
 
 def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
@@ -35,21 +33,17 @@ def inbox(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
 
 
 def _say(issue: Row, project: Project) -> None:
-    story = issue["story_id"]
-    about, named = (f"{one_line(issue['title'])}{_state(issue)}", f"{story}  ") if story else ("the project", "")
-    head = wrapped(about, "    ", first=f"{issue['id']}  {named}")
-    say(head.replace(str(issue["id"]), styled(str(issue["id"]), "bold"), 1))
-    question, diff = in_parts(issue["question"])
-    say(wrapped(f"asks: {question}", "    "))
-    for line in diff:
+    story, told = issue["story_id"], wording.told(issue)
+    head = wrapped(told.about, "    ", first=f"{told.number}  {f'{story}  ' if story else ''}")
+    say(head.replace(str(told.number), styled(str(told.number), "bold"), 1))
+    say(wrapped(f"asks: {told.question}", "    "))
+    for line in told.shown:
         say(f"      {line}".rstrip())
-    for n, text in enumerate(issue["options"], 1):
-        option = recovery.option_of(text, story=story is not None)
-        known = f" ({option.effect})" if option.id else ""
-        say(wrapped(f"[{n}] {text}{known}", "    "))
-    for concern in issue["concerns"] or []:
-        say(wrapped(f"its agent notes: {one_line(concern)}", "    "))
-    _say_acts(asked.in_words(issue), f"look: damascus show {story}{_kept_at(project, story)}" if story else "")
+    for answer in told.answers:
+        say(wrapped(f"[{answer.number}] {answer.text}{f' ({answer.effect})' if answer.effect else ''}", "    "))
+    for note in told.notes:
+        say(wrapped(note, "    "))
+    _say_acts(told.way, f"look: damascus show {story}{_kept_at(project, story)}" if story else "")
 
 
 def _say_acts(answer: str, look: str) -> None:
@@ -60,14 +54,6 @@ def _say_acts(answer: str, look: str) -> None:
         return
     for each in (answer, look):
         say(wrapped(each, "    "))
-
-
-def _state(issue: Row) -> str:
-    failing = (issue["last_feedback"] or {}).get("failing_tests") or []
-    tries = (
-        f" · {issue['phase']} after {issue['attempts']} of {issue['budget_cycles']} tries" if issue["attempts"] else ""
-    )
-    return tries + (f", {tests_word(issue['last_verdict'])}: {listed(failing, 2)}" if failing else "")
 
 
 def _kept_at(project: Project, story: str) -> str:

@@ -7,6 +7,10 @@ class DamascusError(Exception):
     exit_code = 1
 
 
+class DatabaseUnreachable(DamascusError):
+    """Nobody wants to wait for it any longer."""
+
+
 class UsageError(DamascusError):
     """The words of the command, the config or the spec are wrong. Exit code 2."""
 

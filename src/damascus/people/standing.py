@@ -1,6 +1,7 @@
 """The project in one line, as the window's strip shows it on every page. Nothing that is finished is counted."""
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from damascus.app import App, Project
 from damascus.domain.ids import short
@@ -10,6 +11,7 @@ from damascus.people.workers import living
 from damascus.store import spending, views
 from damascus.store.views import WorkerRow
 from damascus.telling import costs
+from damascus.telling.phrases import clock
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class Standing:
     confinement: HeaderPart | None
     needs_you: int
     money: str
+    quota_at: str
+    """When a provider's limit ends, where stories wait for that; else ""."""
     workers: tuple[WorkerRow, ...]
 
 
@@ -42,5 +46,6 @@ def standing(app: App, project: Project) -> Standing:
         confinement=confined({worker.confinement for worker in alive}) if alive else None,
         needs_you=max(found["blocked"], found["questions"]),
         money=costs.today(found["tokens_today"], found["microdollars_today"], spending.per_merged_story(db, row)),
+        quota_at=clock(found["quota_at"], datetime.now(UTC)) if found["quota_at"] else "",
         workers=tuple(alive),
     )

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from damascus.domain.errors import DamascusError, Fenced, Stopping
+from damascus.domain.errors import DamascusError, DatabaseUnreachable, Fenced, Stopping
 from damascus.domain.storable import OUTPUT_LIMIT, storable
 from damascus.store.embedded.access import password
 
@@ -71,7 +71,7 @@ class Database:
         self.losses = 0
         self._start = start
         self._local = threading.local()
-        self._all: list[Connection] = []
+        self._all: list[tuple[threading.Thread, Connection]] = []
         self._guard = threading.Lock()
 
     def run(self, work: Callable[[Connection], T], *, single: bool = False) -> T:
@@ -113,7 +113,7 @@ class Database:
             connection = self._connect()
             self._local.connection = connection
             with self._guard:
-                self._all = [c for c in self._all if not c.closed] + [connection]
+                self._all = [*_of_living_threads(self._all), (threading.current_thread(), connection)]
         return connection
 
     def _connect(self) -> Connection:
@@ -133,7 +133,7 @@ class Database:
         if self.stopping():
             raise Stopping from None
         if time.monotonic() - since > self.patience:
-            raise DamascusError(unreachable(self.url, err)) from None
+            raise DatabaseUnreachable(unreachable(self.url, err)) from None
         if self._start is not None:
             try:
                 self._start()
@@ -148,9 +148,17 @@ class Database:
 
     def close(self) -> None:
         with self._guard:
-            for connection in self._all:
+            for _, connection in self._all:
                 connection.close()
             self._all = []
+
+
+def _of_living_threads(known: list[tuple[threading.Thread, Connection]]) -> list[tuple[threading.Thread, Connection]]:
+    """The others are closed: a server's threads come and go."""
+    for thread, connection in known:
+        if not thread.is_alive():
+            connection.close()
+    return [(thread, connection) for thread, connection in known if not connection.closed]
 
 
 def _password(url: str) -> str | None:

@@ -7,12 +7,12 @@ follower that heard nothing for a while. A follower reads numbers only; they hav
 seen before an earlier one. Only far back may numbers be missing: events that went by age (`pruned` says up to which).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 import psycopg
 
-from damascus.store.db import Connection, Database, Row
+from damascus.store.db import Connection, Database, Row, never
 
 CHANNEL = "damascus_events"
 BATCH = 1000
@@ -45,10 +45,13 @@ def pruned(db: Database) -> int:
     return int(row["pruned"]) if row else 0
 
 
-def follow(db: Database, after: int, poll: float = POLL) -> Iterator[Row]:
-    """Every event with a number above `after`, in order, for ever. Of all projects: the caller picks."""
+def follow(
+    db: Database, after: int, poll: float | Callable[[], float] = POLL, *, until: Callable[[], bool] = never
+) -> Iterator[Row]:
+    """Every event with a number above `after`, in order, for ever or `until` asks for the end. Of all projects: the
+    caller picks. `poll`: how long a wake-up is waited for each time."""
     listening: Connection | None = None
-    while True:
+    while not until():
         if db.connection() is not listening:  # before the look, so that nothing falls between; again when it was lost
             db.run(lambda c: c.execute(f"LISTEN {CHANNEL}".encode()), single=True)
             listening = db.connection()
@@ -56,7 +59,7 @@ def follow(db: Database, after: int, poll: float = POLL) -> Iterator[Row]:
         for row in found:
             after = row["seq"]
             yield row
-        if len(found) < BATCH and not _woken(listening, poll):
+        if len(found) < BATCH and not _woken(listening, poll() if callable(poll) else poll):
             publish(db)
 
 

@@ -204,12 +204,14 @@ def snapshot(
 ) -> ProjectView:
     """What moves, what is blocked and the first in each line; `since` adds what was finished after it."""
     found = counts(db, project, today)
-    if everything:
-        rows = tuple(every_row(db, project))
-    else:
-        params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
-        rows = tuple(rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)]))
+    rows = tuple(every_row(db, project) if everything else picked(db, project, since))
     return ProjectView(project.name, rows, found, tuple(workers(db, project)))
+
+
+def picked(db: Database, project: ProjectRow, since: datetime | None = None) -> list[StoryRow]:
+    """What a person wants to see first, without a count of anything."""
+    params = {"project": project.id, "limit": SHOWN, "ready": READY_SHOWN, "since": since}
+    return rows_of(db, project, [row["id"] for row in db.all("view_picked", **params)])
 
 
 def counts(db: Database, project: ProjectRow, today: datetime) -> dict[str, int]:

@@ -21,6 +21,9 @@ class Look:
     may_act: bool
     csrf: str
     request: Request
+    seq: int | None = None
+    """The number of the latest event when the page was begun: what comes later is news to it."""
+    notice: str = ""
 
 
 def look(request: Request) -> Look:
@@ -33,6 +36,8 @@ def look(request: Request) -> Look:
         caller is not None and caller.may == "act",
         caller.csrf if caller else "",
         request,
+        state.hub.last,
+        state.notices.told(request.query_params.get("notice", "")),
     )
 
 

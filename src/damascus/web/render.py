@@ -10,8 +10,9 @@ from starlette.responses import HTMLResponse
 
 from damascus.domain.ids import short
 from damascus.domain.money import in_dollars
-from damascus.people.standing import standing
+from damascus.people.standing import Standing, standing
 from damascus.system.masking import own_keys, without_secrets
+from damascus.telling import offers
 from damascus.telling.phrases import between, plain
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"standing": lambda look: standing(look.app, look.project), "pages": PAGES}
+    made.globals |= {"pages": PAGES, "offers": offers.offers, "expects": offers.expects}
     made.filters |= {"ago": ago, "money": money, "sha": sha, "visible": visible}
     return made
 
@@ -53,10 +54,12 @@ def _printed(value: object) -> object:
     return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def render(template: str, look: "Look", status: int = 200, **values: Any) -> HTMLResponse:
-    """The page for this look; `template` is of web/templates."""
-    page = environment().get_template(template).render(look=look, read_at=datetime.now(UTC), **values)
-    return HTMLResponse(page, status)
+def render(
+    template: str, look: "Look", status: int = 200, strip: Standing | None = None, **values: Any
+) -> HTMLResponse:
+    """The page for this look; `template` is of web/templates. `strip`, for who has asked for it already."""
+    known = {"look": look, "strip": strip or standing(look.app, look.project), "read_at": datetime.now(UTC)}
+    return HTMLResponse(environment().get_template(template).render(**known, **values), status)
 
 
 def ago(moment: datetime | None, suffix: str = " ago") -> Markup:

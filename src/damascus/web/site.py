@@ -13,18 +13,25 @@ from starlette.staticfiles import StaticFiles
 
 from damascus import __version__
 from damascus.app import App, Project
-from damascus.domain.errors import DamascusError
-from damascus.web import entering, icons
+from damascus.domain.errors import DamascusError, DatabaseUnreachable
+from damascus.web import acting, entering, icons, streaming
 from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import Options
-from damascus.web.pages import now
-from damascus.web.refusals import refusal
+from damascus.web.pages import inbox, now
+from damascus.web.refusals import Refused, refusal
 from damascus.web.site_state import SiteState
 
 THREADS = 8
 """Requests that are worked at once; each thread has a connection of its own."""
-ROUTERS: tuple[APIRouter, ...] = (entering.router, icons.router, now.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    entering.router,
+    icons.router,
+    streaming.router,
+    acting.router,
+    now.router,
+    inbox.router,
+)
 """Every page: a new one is a line here."""
 
 
@@ -37,8 +44,9 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     for router in ROUTERS:
         site.include_router(router)
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
-    for kind in (DamascusError, HTTPException, RequestValidationError):
+    for kind in (DamascusError, Refused, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
+    site.add_exception_handler(Exception, _bug)
     site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
     return site
 
@@ -53,7 +61,15 @@ def _programs(state: SiteState) -> Programs:
 @asynccontextmanager
 async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
+    state: SiteState = site.state.window
+    state.hub.start()
     yield
+    state.hub.end()
+
+
+def _bug(request: Request, err: Exception) -> Response:
+    """One of ours: the traceback is in the log of whoever started the window."""
+    return refusal(request.url.path, 500, f"This is a bug in Damascus: {type(err).__name__}. Its log says more.")
 
 
 def _in_words(request: Request, err: Exception) -> Response:
@@ -62,4 +78,6 @@ def _in_words(request: Request, err: Exception) -> Response:
         return refusal(request.url.path, err.status_code, str(err.detail))
     if isinstance(err, RequestValidationError):
         return refusal(request.url.path, 422, "That address has a part that means nothing here.")
-    return refusal(request.url.path, 409, str(err))
+    if isinstance(err, Refused):
+        return refusal(request.url.path, err.status, str(err))
+    return refusal(request.url.path, 503 if isinstance(err, DatabaseUnreachable) else 409, str(err))

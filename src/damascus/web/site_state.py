@@ -6,6 +6,8 @@ import time
 from fastapi import Request
 
 from damascus.app import App, Project
+from damascus.web.live import Hub
+from damascus.web.notices import Notices
 from damascus.web.options import Options
 from damascus.web.sessions import Sessions
 
@@ -20,12 +22,15 @@ class SiteState:
         self.app = app
         self.options = options
         self.sessions = Sessions(app.home, project.row.uuid)
+        self.notices = Notices()
+        self.hub = Hub(app.database, project.row.id)
         self._project = project
         self._opened = time.monotonic()
         self._guard = threading.Lock()
 
     def ending(self) -> None:
-        """The window is about to be closed."""
+        """The window is about to be closed: streams end first, so that nobody is waited for."""
+        self.hub.end()
 
     def project(self) -> Project:
         """As main has it, at most half a minute old. One without a folder on this host stays as it was opened."""

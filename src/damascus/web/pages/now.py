@@ -1,10 +1,10 @@
-"""Now: what needs you, what moves, what waits for what."""
+"""Now: what needs you, what moves, the train, what waits for what, what was caught."""
 
 from fastapi import APIRouter
 from starlette.responses import HTMLResponse
 
-from damascus.people import overview
-from damascus.telling import now as words
+from damascus.people.moment import moment
+from damascus.people.standing import standing
 from damascus.web.looking import Looking
 from damascus.web.render import render
 
@@ -13,6 +13,5 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 def now(look: Looking) -> HTMLResponse:
-    snapshot = overview.look(look.app, look.project)
-    rows = overview.goes_on_first(snapshot.rows)
-    return render("now.html", look, rows=[(row, words.now(row), words.tries(row), words.since(row)) for row in rows])
+    strip = standing(look.app, look.project)
+    return render("now.html", look, strip=strip, now=moment(look.app, look.project, list(strip.workers)))
