@@ -159,6 +159,27 @@ CREATE TABLE public.assumptions (
 
 COMMENT ON CONSTRAINT assumptions_from_one ON public.assumptions IS 'Assumptions are counted from one, as ASSUMPTIONS.md shows them.';
 
+CREATE TABLE public.audit (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    who text NOT NULL,
+    by text NOT NULL,
+    act text NOT NULL,
+    target text NOT NULL,
+    origin text NOT NULL,
+    outcome text DEFAULT 'begun'::text NOT NULL
+);
+
+ALTER TABLE public.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.budget_raises (
     project_id bigint NOT NULL,
     item_id bigint DEFAULT 0 NOT NULL,
@@ -685,6 +706,9 @@ ALTER TABLE ONLY public.assumptions
 ALTER TABLE ONLY public.assumptions
     ADD CONSTRAINT assumptions_pkey PRIMARY KEY (project_id, number);
 
+ALTER TABLE ONLY public.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_pkey PRIMARY KEY (project_id, item_id, unit);
 
@@ -803,6 +827,8 @@ ALTER TABLE ONLY public.workers
 
 CREATE INDEX active_scopes_item ON public.active_scopes USING btree (item_id);
 
+CREATE INDEX audit_of_project ON public.audit USING btree (project_id, id);
+
 CREATE INDEX events_of_ends ON public.events_outbox USING btree (project_id, id) WHERE (kind = ANY (ARRAY['blocked.exhausted'::text, 'blocked.loop'::text, 'blocked.transient'::text, 'blocked.permission'::text, 'blocked.budget'::text, 'blocked.question'::text, 'blocked.main_red'::text, 'blocked.ci_failed'::text, 'blocked.tests_weakened'::text, 'blocked.spec_ambiguous'::text, 'blocked.spec_wrong'::text, 'blocked.worker_crash'::text, 'story.landed'::text, 'builder.resumed'::text]));
 
 CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
@@ -864,6 +890,9 @@ ALTER TABLE ONLY public.assumptions
 
 ALTER TABLE ONLY public.assumptions
     ADD CONSTRAINT assumptions_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.audit
+    ADD CONSTRAINT audit_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.budget_raises
     ADD CONSTRAINT budget_raises_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

@@ -181,14 +181,14 @@ async def _from_our_form(headers: Headers, receive: Receive, caller: Caller) -> 
 
 
 async def _whole(receive: Receive) -> bytes:
-    body = b""
+    body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
         if len(body) > LARGEST_FORM:
             raise Refused(413, "That is more than is taken at once. Nothing was done.")
         if message["type"] == "http.disconnect" or not message.get("more_body"):
-            return body
+            return bytes(body)
 
 
 def fields_of(body: bytes) -> dict[str, str]:
