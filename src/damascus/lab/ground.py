@@ -41,13 +41,13 @@ ping = false
 [test]
 timeout_seconds = 60.0
 command = "none"
+[tasks]
+blocked_in_a_row = 1000
 [gates]
 canary = false
 mutation = "off"
 coverage.changed = 0
 coverage.project = 0
-[tasks]
-blocked_in_a_row = 1000
 """
 """For tests of everything else: what proves a test (suite, canary, mutants, coverage) costs several runs a story."""
 NO_PYTEST_CACHE = "-p no:cacheprovider"
