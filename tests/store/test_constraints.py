@@ -37,6 +37,7 @@ PASSED = """'{"exit_code": 0, "timed_out": false}'"""
 DECIDED = "INSERT INTO decisions (project_id, number, item_id, title) VALUES"
 ASSUMED = "INSERT INTO assumptions (project_id, number, item_id, assumption) VALUES"
 SHIP = "INSERT INTO ships (project_id, declared_by,"
+TOKEN = "INSERT INTO tokens (project_id, name, scope, sha256, made_by) VALUES"
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
 CHECKS = {
@@ -88,6 +89,8 @@ CHECKS = {
     "ships_verdict_check": f"{SHIP} verdict, receipt) VALUES ({PROJECT}, 'Ada', 'MAYBE', '{{}}')",
     "ships_verdict_has_its_receipt": f"{SHIP} verdict) VALUES ({PROJECT}, 'Ada', 'SHIP')",
     "ships_undone_by_somebody": f"{SHIP} undone_at) VALUES ({PROJECT}, 'Ada', now())",
+    "tokens_scope_check": f"{TOKEN} ({PROJECT}, 'n', 'own', repeat('a', 64), 'Ada')",
+    "tokens_keep_a_hash": f"{TOKEN} ({PROJECT}, 'n', 'read', 'damascus_1_secret', 'Ada')",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
 }  # fmt: skip
@@ -129,6 +132,7 @@ KEYS = {
     "flaky_tests_project_id_fkey": f"{FLAKY} (0, {REPO}, 'j', 't', 'x')",
     "flaky_tests_repo_id_fkey": f"{FLAKY} ({PROJECT}, 0, 'j', 't', 'x')",
     "ships_project_id_fkey": f"{SHIP} note) VALUES (0, 'Ada', '')",
+    "tokens_project_id_fkey": f"{TOKEN} (0, 'n', 'read', repeat('a', 64), 'Ada')",
     "work_items_project_id_fkey": "UPDATE work_items SET project_id = 0",
     "work_items_repo_id_fkey": "UPDATE work_items SET repo_id = 0",
     "workers_project_id_fkey": "INSERT INTO workers (id, project_id, host, pid, slots) VALUES ('w', 0, 'h', 1, 1)",
@@ -154,6 +158,7 @@ WORDS: dict[str, set[str]] = {
     "human_issues_kind_check": {"question", "write"},
     "pattern_uses_state_check": {"offered", "applied"},
     "repo_holds_halt_check": set(HaltReason),
+    "tokens_scope_check": {"read", "act"},
 }
 """What the code says. A word more or less there needs a migration that changes the constraint."""
 

@@ -1,15 +1,13 @@
 """What commands print: text for people, JSON for scripts, never an escape code where there is no terminal."""
 
-import json
 import os
 import shutil
 import sys
 import textwrap
 import unicodedata
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
-from damascus.domain.visible import UNSEEN
+from damascus.telling import json_text
 from damascus.telling.phrases import one_line, plain
 
 if TYPE_CHECKING:
@@ -52,22 +50,11 @@ def tell(done: "Done") -> None:
 
 
 def as_json(value: Any) -> None:
-    print(_escaped(json.dumps(value, indent=2, default=_plain_value, ensure_ascii=False)))
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else str(value)
+    print(json_text.indented(value))
 
 
 def compact_json(value: Any) -> str:
-    return _escaped(json.dumps(value, default=_plain_value, ensure_ascii=False))
-
-
-def _escaped(text: str) -> str:
-    """What nobody sees is written out: a terminal shows JSON as well, and a script reads the same."""
-    return UNSEEN.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return json_text.compact(value)
 
 
 def coloured(stream: TextIO | None = None) -> bool:

@@ -64,6 +64,8 @@ VERBS: Mapping[str, Verb] = {
     "write": Verb("write", "Stage, show, apply and reject single writes."),
     "db": Verb("db", "The database: start, stop, status, back-up, restore."),
     "gateway": Verb("gateway", "A model gateway on this machine: LiteLLM."),
+    "token": Verb("token", "Tokens for programs: the API and MCP."),
+    "mcp": Verb("mcp", "Serve this project to an agent, over MCP.", "mcp"),
     "forge": Verb("forge", "A trial forge, and checks of your own."),
 }
 

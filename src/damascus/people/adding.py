@@ -8,6 +8,7 @@ from damascus.domain.verdict import Phase
 from damascus.git.repository import Repository
 from damascus.people.acts import Done
 from damascus.people.spec_files import NOTHING, Ground, examined, named_twice, refuse_named_twice, story_of, warnings
+from damascus.people.spec_texts import story_of_text
 from damascus.store import queueing
 from damascus.store.db import Database
 from damascus.store.projects import ProjectRow
@@ -39,10 +40,19 @@ def add(db: Database, project: Project, names: Sequence[str], *, rough: bool = F
     """By the names of their spec files. What is unchanged is skipped, the first mistake refuses all."""
     refuse_named_twice(names)
     ground = Ground.of(project)
-    stories = [story_of(ground, name, rough=rough) for name in names]
+    return _added(db, project, ground, [story_of(ground, name, rough=rough) for name in names])
+
+
+def add_texts(db: Database, project: Project, texts: Sequence[str], *, rough: bool = False) -> Added:
+    """By what the specs say: for a program that has no file. Each is kept as specs/STORY.md, which is not written."""
+    ground = Ground.of(project)
+    return _added(db, project, ground, [story_of_text(ground, text, rough=rough) for text in texts])
+
+
+def _added(db: Database, project: Project, ground: Ground, stories: list[NewStory]) -> Added:
     config = project.config
     prefix, budget = config.project.branch_prefix, config.limits.budget_cycles
-    queued = queueing.add(db, project.row, stories, prefix, budget, keep_unchanged=len(names) > 1)
+    queued = queueing.add(db, project.row, stories, prefix, budget, keep_unchanged=len(stories) > 1)
     new = {one.story_id for one in queued if not one.unchanged}
     slips = warnings(ground, [story for story in stories if story.spec.story in new])
     said = "\n".join(_sentences(queued, {str(story.spec.story): story.spec.title for story in stories}))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import NotThere
 from damascus.domain.receipt import BuildReceipt
 from damascus.store import receipts, views
 from damascus.store.db import Database
@@ -34,7 +34,7 @@ def proved_receipt(db: Database, project: ProjectRow, story: str) -> StoryReceip
 
 def _found(receipt: BuildReceipt | None, row: views.StoryRow) -> StoryReceipt:
     if receipt is None:
-        raise DamascusError(
+        raise NotThere(
             f"{row.story_id} has no receipt yet: no commit of it has passed the gates. What there is: "
             f"damascus receipt {row.story_id} --evidence; what it waits for: damascus why {row.story_id}"
         )

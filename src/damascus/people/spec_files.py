@@ -76,6 +76,11 @@ def examined(ground: Ground, name: str, *, rough: bool) -> tuple[NewStory | None
         raw = _read(name)
     except UsageError as err:
         return None, [str(err)]
+    return judged(ground, name, raw, rough=rough)
+
+
+def judged(ground: Ground, name: str, raw: bytes, *, rough: bool) -> tuple[NewStory | None, list[str]]:
+    """The same of bytes that were read."""
     spec, problems = read_spec(raw, shown(name), rough=rough)
     if spec is None or not spec.story:
         return None, problems

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from damascus.domain import recovery
 from damascus.domain.approval import Word
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, NotThere
 from damascus.domain.events import Event, EventKind
 from damascus.domain.question_marks import PICTURES, marks_of
 from damascus.domain.storable import LARGEST_NUMBER
@@ -188,7 +188,7 @@ def _awaits_approval(c: Connection, project: int, story: str) -> tuple[Row, dict
 def open_question(db: Database, project: int, issue: int) -> Row:
     row = db.one("issue", project=project, issue=issue) if issue < LARGEST_NUMBER else None
     if row is None:
-        raise DamascusError(f"there is no question {issue}. See the open ones: damascus inbox")
+        raise NotThere(f"there is no question {issue}. See the open ones: damascus inbox")
     if row["closed_at"] is not None:
         raise DamascusError(f"question {issue} was answered already: {row['answer']}")
     return row
@@ -311,7 +311,7 @@ def _locked(c: Connection, project: int, story: str) -> Row:
     c.execute(sql("lock_story"), params)
     row = c.execute(sql("story_for_update"), params).fetchone()
     if row is None:
-        raise DamascusError(f"there is no story {story!r} in this project. See them all: damascus status --all")
+        raise NotThere(f"there is no story {story!r} in this project. See them all: damascus status --all")
     return row
 
 

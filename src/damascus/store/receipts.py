@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import NotThere
 from damascus.domain.events import EventKind
 from damascus.domain.pictures import Picture
 from damascus.domain.receipt import BuildReceipt
@@ -39,7 +39,7 @@ def evidence(db: Database, project: ProjectRow, story: str) -> dict[str, Any]:
     row = views.story_row(db, project, story)
     found = db.one("view_last_build", item=row.id)
     if found is None or found["run"] is None:
-        raise DamascusError(
+        raise NotThere(
             f"{row.story_id} has no evidence yet: no agent has finished work on it. See: damascus why {row.story_id}"
         )
     steps = [step for step in views.journal(db, row.id, found["run"]) if step["status"] == "done"]

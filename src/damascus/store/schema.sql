@@ -654,6 +654,34 @@ CREATE TABLE public.stream (
 
 COMMENT ON CONSTRAINT stream_only_one_check ON public.stream IS 'There is one stream.';
 
+CREATE TABLE public.tokens (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    name text NOT NULL,
+    scope text NOT NULL,
+    sha256 text NOT NULL,
+    made_by text NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT tokens_keep_a_hash CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text)),
+    CONSTRAINT tokens_scope_check CHECK ((scope = ANY (ARRAY['read'::text, 'act'::text])))
+);
+
+COMMENT ON CONSTRAINT tokens_keep_a_hash ON public.tokens IS 'Who reads this table learns no token.';
+
+COMMENT ON CONSTRAINT tokens_scope_check ON public.tokens IS 'read: may look at everything
+act: may also answer, retry, cancel and add';
+
+ALTER TABLE public.tokens ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.tokens_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 ALTER TABLE public.work_items ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.work_items_id_seq
     START WITH 1
@@ -810,6 +838,9 @@ ALTER TABLE ONLY public.spending
 ALTER TABLE ONLY public.stream
     ADD CONSTRAINT stream_pkey PRIMARY KEY (only_one);
 
+ALTER TABLE ONLY public.tokens
+    ADD CONSTRAINT tokens_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.active_scopes
     ADD CONSTRAINT two_stories_never_touch_the_same_files EXCLUDE USING gist (span WITH &&);
 
@@ -865,7 +896,11 @@ CREATE INDEX spending_reserved ON public.spending USING btree (project_id) WHERE
 
 CREATE INDEX spending_since ON public.spending USING btree (project_id, at);
 
+CREATE INDEX tokens_of_project ON public.tokens USING btree (project_id, id);
+
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
+
+CREATE INDEX work_items_listed ON public.work_items USING btree (project_id, phase, id);
 
 CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHERE (state = 'leased'::text);
 
@@ -986,6 +1021,9 @@ ALTER TABLE ONLY public.spending
 
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.tokens
+    ADD CONSTRAINT tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.work_items
     ADD CONSTRAINT work_items_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

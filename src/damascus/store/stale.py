@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from damascus.domain import recovery
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import DamascusError, NotThere
 from damascus.domain.events import Event, EventKind
 from damascus.domain.halt import HaltReason
 from damascus.domain.ids import short
@@ -154,7 +154,7 @@ def _row(c: Connection, project: int, story: str) -> Row:
     c.execute(sql("graph_lock"), {"project": project})
     row = c.execute(sql("story_for_update"), {"project": project, "story": story}).fetchone()
     if row is None:
-        raise DamascusError(f"there is no story {story!r} in this project. See them all: damascus status --all")
+        raise NotThere(f"there is no story {story!r} in this project. See them all: damascus status --all")
     return row
 
 

@@ -45,6 +45,15 @@ def pruned(db: Database) -> int:
     return int(row["pruned"]) if row else 0
 
 
+def batch(db: Database, after: int) -> list[Row]:
+    """The next events of all projects, as many as a batch has at most."""
+    return db.all("view_stream", after=after, limit=BATCH)
+
+
+def of_item(db: Database, item: int, after: int, limit: int) -> list[Row]:
+    return db.all("stream_of_item", item=item, after=after, limit=limit)
+
+
 def follow(
     db: Database, after: int, poll: float | Callable[[], float] = POLL, *, until: Callable[[], bool] = never
 ) -> Iterator[Row]:
@@ -55,7 +64,7 @@ def follow(
         if db.connection() is not listening:  # before the look, so that nothing falls between; again when it was lost
             db.run(lambda c: c.execute(f"LISTEN {CHANNEL}".encode()), single=True)
             listening = db.connection()
-        found = db.all("view_stream", after=after, limit=BATCH)
+        found = batch(db, after)
         for row in found:
             after = row["seq"]
             yield row

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from damascus.domain.described import Described
-from damascus.domain.errors import DamascusError
+from damascus.domain.errors import NotThere
 from damascus.domain.scope import Scope
 from damascus.domain.verdict import ACTIVE, Milestone, Phase, Substate, Verdict, task_status
 from damascus.domain.waits import ENDED_BY_A_PERSON, ENDED_BY_A_STORY, ENDED_BY_CI, ItemState, WaitKind
@@ -241,7 +241,7 @@ def workers(db: Database, project: ProjectRow) -> list[WorkerRow]:
 def story_row(db: Database, project: ProjectRow, story: str) -> StoryRow:
     row = db.one("story", project=project.id, story=story)
     if row is None:
-        raise DamascusError(f"there is no story {story!r} in this project. See them all: damascus status --all")
+        raise NotThere(f"there is no story {story!r} in this project. See them all: damascus status --all")
     return rows_of(db, project, [row["id"]])[0]
 
 

@@ -15,3 +15,27 @@ CREATE TABLE audit (
     outcome text NOT NULL DEFAULT 'begun'
 );
 CREATE INDEX audit_of_project ON audit (project_id, id);
+
+-- ── tokens: what a program shows instead of a browser's cookie ────────────────────────────────────────
+CREATE TABLE tokens (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project_id bigint NOT NULL REFERENCES projects (id),
+    name text NOT NULL,
+    scope text NOT NULL,
+    -- of the secret half; the token itself is shown once and kept nowhere
+    sha256 text NOT NULL,
+    made_by text NOT NULL,
+    made_at timestamptz NOT NULL DEFAULT now(),
+    expires_at timestamptz,
+    revoked_at timestamptz,
+    CONSTRAINT tokens_scope_check CHECK (scope IN ('read', 'act')),
+    CONSTRAINT tokens_keep_a_hash CHECK (sha256 ~ '^[0-9a-f]{64}$')
+);
+COMMENT ON CONSTRAINT tokens_scope_check ON tokens IS
+$$read: may look at everything
+act: may also answer, retry, cancel and add$$;
+COMMENT ON CONSTRAINT tokens_keep_a_hash ON tokens IS 'Who reads this table learns no token.';
+CREATE INDEX tokens_of_project ON tokens (project_id, id);
+
+-- ── a page of stories, newest first, of all phases or of some, without counting or sorting ────────────
+CREATE INDEX work_items_listed ON work_items (project_id, phase, id);
