@@ -169,7 +169,7 @@ def _help_of(err: typer.TyperException) -> str:
 
 
 def _saved() -> Path:
-    from damascus.cli.bug_reports import saved_traceback  # only a bug needs it, and --help must not pay for it
+    from damascus.people.bug_reports import saved_traceback  # only a bug needs it, and --help must not pay for it
 
     return saved_traceback()
 

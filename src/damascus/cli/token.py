@@ -70,7 +70,7 @@ def _cells(row: TokenRow) -> tuple[str, ...]:
 
 
 @app.command("revoke", short_help="Make one worth nothing.")
-def revoke(number: Annotated[int, typer.Argument(metavar="TOKEN", min=1, help="Its number: damascus token list")]) -> None:
+def revoke(number: Annotated[int, typer.Argument(metavar="TOKEN", min=1, help="Its number.")]) -> None:
     """Make a token worth nothing, from the next request on.
 
     \b

@@ -1,14 +1,13 @@
 """damascus why: one honest paragraph."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from damascus.cli.opened import open_app, open_project
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import next_step, say, wrapped
-from damascus.people.explaining import Explained, explained
-from damascus.people.published import item
+from damascus.people.explaining import explained
 
 
 def why(
@@ -23,12 +22,8 @@ def why(
     app = open_app()
     told = explained(app, open_project(app), story)
     if as_json:
-        print_json(_published(told))
+        print_json(told.published())
         return
     for sentence in told.sentences:
         say(wrapped(sentence))
     next_step(told.following)
-
-
-def _published(told: Explained) -> dict[str, Any]:
-    return {"story_id": told.row.story_id, "why": " ".join(told.sentences), "item": item(told.row)}

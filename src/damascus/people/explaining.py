@@ -1,8 +1,10 @@
 """`why`: one honest paragraph about a story, and what it was made of."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from damascus.app import App, Project
+from damascus.people.published import item
 from damascus.people.workers import living, locks_folder
 from damascus.store.views import StoryRow
 from damascus.store.why import facts
@@ -17,6 +19,10 @@ class Explained:
     sentences: tuple[str, ...]
     row: StoryRow
     following: str
+
+    def published(self) -> dict[str, Any]:
+        """The keys that programs read."""
+        return {"story_id": self.row.story_id, "why": " ".join(self.sentences), "item": item(self.row)}
 
 
 def explained(app: App, project: Project, story: str) -> Explained:

@@ -1,4 +1,4 @@
-"""The keys that programs read: `--json` today (DESIGN §8)."""
+"""The keys that programs read, by `--json`, by the API and by MCP alike (DESIGN §8)."""
 
 from typing import Any
 

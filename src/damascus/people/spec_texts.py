@@ -18,8 +18,8 @@ def story_of_text(ground: Ground, text: str, *, rough: bool) -> NewStory:
         raise UsageError(_with_end(problems[0] if problems else f"{UNNAMED} has no story id."))
     if spec.acceptance:
         raise UsageError(
-            f"{spec.story}: acceptance names a folder beside the spec's file, and a text has none. Write the file, then "
-            f"damascus add FILE. {NOTHING}"
+            f"{spec.story}: acceptance names a folder beside the spec's file, and a text has none. Write the file, and "
+            f"add that: damascus add FILE. {NOTHING}"
         )
     path = f"specs/{spec.story}.md"
     whole = str(ground.repository.top / path)  # wherever this process is

@@ -1,16 +1,23 @@
 """What others wrote, on its way to a program: keys masked, and where the reader is an agent, harmless and short."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from damascus.system.masking import without_secrets
 from damascus.telling.phrases import plain
 
-LONGEST = 4_000
-"""Characters of one text that an agent is given."""
-MOST = 200
-"""Entries of one list that an agent is given."""
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much an agent is given: characters of one text, entries of one list."""
+
+    longest: int = 4_000
+    most: int = 200
+
+
+WIDE = Bounds()
 
 
 def masked(value: Any, keys: Sequence[str]) -> Any:
@@ -18,9 +25,9 @@ def masked(value: Any, keys: Sequence[str]) -> Any:
     return _each(value, lambda text: without_secrets(text, keys), None)
 
 
-def for_agent(value: Any, keys: Sequence[str]) -> Any:
+def for_agent(value: Any, keys: Sequence[str], bounds: Bounds = WIDE) -> Any:
     """As `masked`, without escape codes and what nobody sees, and capped: it says how much is left out."""
-    return _each(value, lambda text: _short(plain(without_secrets(text, keys))), MOST)
+    return _each(value, lambda text: _short(plain(without_secrets(text, keys)), bounds.longest), bounds.most)
 
 
 def _each(value: Any, text: Callable[[str], str], most: int | None) -> Any:
@@ -45,5 +52,5 @@ def _listed(kept: list[Any], whole: int) -> list[Any]:
     return kept if len(kept) == whole else [*kept, f"… and {whole - len(kept):,} more"]
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST:,} characters more)"
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest:,} characters more)"

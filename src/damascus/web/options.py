@@ -8,6 +8,9 @@ LOOPBACK = "127.0.0.1"
 BROWSER = "browser"
 """By what a person acts who uses the window."""
 
+PROGRAM = "program"
+"""By what a token acts."""
+
 NOBODY_BY_NAME = Actor("whoever has the link", BROWSER)
 
 

@@ -14,10 +14,12 @@ from starlette.staticfiles import StaticFiles
 from damascus import __version__
 from damascus.app import App, Project
 from damascus.domain.errors import DamascusError, DatabaseUnreachable
-from damascus.web import acting, entering, icons, streaming
+from damascus.people import tokens
+from damascus.people.acts import Actor
+from damascus.web import acting, api, entering, health, icons, mcp_http, streaming
 from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
-from damascus.web.options import Options
+from damascus.web.options import PROGRAM, Options
 from damascus.web.pages import inbox, now
 from damascus.web.refusals import Refused, refusal
 from damascus.web.site_state import SiteState
@@ -27,6 +29,7 @@ THREADS = 8
 ROUTERS: tuple[APIRouter, ...] = (
     entering.router,
     icons.router,
+    health.router,
     streaming.router,
     acting.router,
     now.router,
@@ -43,6 +46,8 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     site.state.window = state
     for router in ROUTERS:
         site.include_router(router)
+    site.mount(api.PATH, api.make_api(state))
+    mcp_http.mount(site, state)
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
     for kind in (DamascusError, Refused, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
@@ -53,7 +58,8 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
 
 def _programs(state: SiteState) -> Programs:
     def known(presented: str) -> Caller | None:
-        return None
+        row = tokens.known(state.app.database, state.project(), presented)
+        return Caller(Actor(f"{row.name} (token {row.id})", PROGRAM), row.scope) if row else None
 
     return known
 
@@ -63,7 +69,8 @@ async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     state: SiteState = site.state.window
     state.hub.start()
-    yield
+    async with mcp_http.running(site):
+        yield
     state.hub.end()
 
 

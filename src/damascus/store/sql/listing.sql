@@ -3,9 +3,11 @@
 -- name: list_items
 SELECT l.id
   FROM unnest(%(phases)s::text[]) AS p(phase),
+       -- as a range of work_items_listed: by equality the planner would walk all ids for a phase that nobody is in
        LATERAL (SELECT id FROM work_items
-                 WHERE project_id = %(project)s::bigint AND phase = p.phase AND id < %(before)s::bigint
-                 ORDER BY id DESC LIMIT %(limit)s::int) l
+                 WHERE (project_id, phase, id) < (%(project)s::bigint, p.phase, %(before)s::bigint)
+                   AND (project_id, phase, id) > (%(project)s::bigint, p.phase, 0)
+                 ORDER BY project_id DESC, phase DESC, id DESC LIMIT %(limit)s::int) l
  ORDER BY l.id DESC LIMIT %(limit)s::int;
 
 -- name: list_waiting

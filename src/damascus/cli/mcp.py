@@ -1,0 +1,33 @@
+"""damascus mcp: this project as tools for an agent, over stdin and stdout."""
+
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from damascus.cli.opened import open_app, open_project, person_in
+from damascus.domain.errors import DamascusError
+from damascus.people.acts import Actor
+
+MISSING = (
+    "MCP needs a package that is not installed. Install it, then try again: "
+    "pip install 'damascus-orchestrator[mcp]'"
+)
+
+
+def mcp(
+    read_only: Annotated[bool, typer.Option("--read-only", help="No tool can act.")] = False,
+) -> None:
+    """Serve this project to an agent as tools: list, look, why, add, answer, retry, cancel. No tool can declare a story
+    done. It talks MCP over stdin and stdout, so an agent's program starts it (docs/mcp.md).
+
+    \b
+    Example:  claude mcp add damascus -- damascus -C /path/to/repository mcp
+    """
+    if find_spec("mcp") is None:
+        raise DamascusError(MISSING)
+    from damascus.mcp.server import serve_stdio  # an extra: it may not be there
+
+    app = open_app()
+    project = open_project(app)
+    serve_stdio(app, project, Actor(person_in(project).name, "mcp"), read_only=read_only)

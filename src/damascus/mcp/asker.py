@@ -1,0 +1,23 @@
+"""Whose agent asks, and what it may do: at stdio the person who started it, over HTTP whoever has the token."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.mcpserver import Context
+
+from damascus.people.acts import Actor
+
+BY = "mcp"
+
+
+@dataclass(frozen=True)
+class Asker:
+    """`where` is the address that the request came from."""
+
+    who: Actor
+    may_act: bool
+    where: str = BY
+
+
+Asking = Callable[[Context[Any, Any]], Asker]

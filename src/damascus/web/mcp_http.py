@@ -1,0 +1,72 @@
+"""/mcp: the tools over streamable HTTP, for whoever has a token; there where the extra `mcp` is installed."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from damascus.people.acts import Actor
+from damascus.web.callers import Caller, caller_of
+from damascus.web.refusals import refusal
+from damascus.web.site_state import SiteState
+
+if TYPE_CHECKING:
+    from damascus.mcp.asker import Asker
+
+PATH = "/mcp"
+LARGEST = 2 * 2**20
+NO_TOKEN = "Tools are for programs: send a token (damascus token new --scope read) as Authorization: Bearer."
+
+
+class Entrance:
+    """A browser's cookie is not enough: a page of another site could not be told from an agent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = caller_of(scope)
+        if caller is None or caller.csrf:
+            await refusal(PATH, 401, NO_TOKEN)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def mount(site: FastAPI, state: SiteState) -> None:
+    if find_spec("mcp") is None:
+        return
+    from mcp.server.transport_security import TransportSecuritySettings  # an extra: it may not be there
+
+    from damascus.mcp.server import make_server
+
+    server = make_server(state.app, state.project, asker_of)
+    server.streamable_http_app(
+        stateless_http=True, json_response=True, max_request_body_size=LARGEST,
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard is in front
+    )  # fmt: skip
+    site.state.mcp = server.session_manager
+    site.router.routes.append(Route(PATH, endpoint=Entrance(server.session_manager.asgi_app)))
+
+
+@asynccontextmanager
+async def running(site: FastAPI) -> AsyncIterator[None]:
+    """As long as the site does."""
+    manager = getattr(site.state, "mcp", None)
+    if manager is None:
+        yield
+        return
+    async with manager.run():
+        yield
+
+
+def asker_of(ctx: Any) -> "Asker":
+    """Whose token came with the request that calls a tool."""
+    from damascus.mcp.asker import BY, Asker
+
+    caller: Caller | None = caller_of(ctx.request_context.request.scope)
+    assert caller is not None, "the guard is in front of every call"
+    return Asker(Actor(caller.who.name, BY), caller.may == "act", caller.where)
