@@ -66,7 +66,7 @@ async def call(client: Session, name: str, **arguments: Any) -> Any:
     return answer.structured_content
 
 
-@pytest.mark.req("X9", "W14")
+@pytest.mark.req("X9")
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_an_agent_works_a_project_by_its_tools(yard: Yard, transport: str) -> None:
     yard.add(story("S-1", title="dark mode"))
@@ -140,7 +140,7 @@ def test_without_a_token_no_tool_is_there(yard: Yard) -> None:
             assert client.post(f"{url}/mcp", json=ask, headers={**headers, "Host": "evil.example"}).status_code == 421
 
 
-@pytest.mark.req("X9", "X18")
+@pytest.mark.req("X9")
 def test_what_an_agent_wrote_arrives_as_bounded_data(yard: Yard) -> None:
     """Long, hostile and with a key in it: the answer is JSON, short, and has none of that."""
     yard.environ["MODEL_API_KEY"] = "sk-very-secret-1"

@@ -133,6 +133,8 @@ KEYS = {
     "flaky_tests_repo_id_fkey": f"{FLAKY} ({PROJECT}, 0, 'j', 't', 'x')",
     "ships_project_id_fkey": f"{SHIP} note) VALUES (0, 'Ada', '')",
     "tokens_project_id_fkey": f"{TOKEN} (0, 'n', 'read', repeat('a', 64), 'Ada')",
+    "audit_project_id_fkey": "INSERT INTO audit (project_id, who, by, act, target, origin)"
+    " VALUES (0, 'w', 'b', 'a', 't', 'o')",
     "work_items_project_id_fkey": "UPDATE work_items SET project_id = 0",
     "work_items_repo_id_fkey": "UPDATE work_items SET repo_id = 0",
     "workers_project_id_fkey": "INSERT INTO workers (id, project_id, host, pid, slots) VALUES ('w', 0, 'h', 1, 1)",

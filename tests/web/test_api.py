@@ -89,9 +89,9 @@ def test_the_schemas_have_the_keys_that_are_published(yard: Yard) -> None:
     published = {
         models.StorySummary: item(row),
         models.WholeStory: shown(yard.app, yard.project, "S-1").published(),
-        models.Why: explained(yard.app, yard.project, "S-1").published(),
-        models.Question: questions.published(issue),
-        models.Choice: questions.published(issue)["choices"][0],
+        models.StoryWhy: explained(yard.app, yard.project, "S-1").published(),
+        models.InboxEntry: questions.published(issue),
+        models.AnswerOffered: questions.published(issue)["choices"][0],
         models.Stats: stats(yard.db, yard.row),
         models.WorkerInfo: worker_info(worker),
         models.WaitingFor: item(row)["waiting_for"],
@@ -216,7 +216,7 @@ def test_a_hostile_id_is_no_story(yard: Yard, api: httpx.Client, name: str) -> N
     assert yard.item("S-1")["phase"] == "build"
 
 
-@pytest.mark.req("X9", "X18")
+@pytest.mark.req("X9")
 def test_what_an_agent_wrote_is_data_and_its_keys_are_masked(
     yard: Yard, api: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +259,42 @@ def test_events_in_pages_miss_none_and_repeat_none(yard: Yard, api: httpx.Client
 
 
 @pytest.mark.req("X9")
+def test_events_come_as_they_happen_and_none_is_missed_by_who_comes_again(yard: Yard, api: httpx.Client) -> None:
+    yard.add(story("S-1", title=HOSTILE.replace("\x1b[31m", "").replace("\u2028", "")))
+    seen = api.get("/events", params={"after": 0}).json()["events"]
+
+    def heard(count: int, headers: dict[str, str], **params: Any) -> list[dict[str, Any]]:
+        asked = {"Accept": "text/event-stream", **headers}
+        found: list[dict[str, Any]] = []
+        with api.stream("GET", "/events", headers=asked, params=params) as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            for line in stream.iter_lines():
+                if line == ": here":
+                    yard.add(story(f"S-{len(headers) + 2}"))
+                if line.startswith("data: "):
+                    found.append(json.loads(line.removeprefix("data: ")))
+                if len(found) == count:
+                    break
+        return found
+
+    first = heard(len(seen) + 1, {}, after=0)
+    assert first[: len(seen)] == seen and first[-1]["story_id"] == "S-2"
+    [then] = heard(1, {"Last-Event-ID": str(first[-1]["seq"])}, after=0)
+    assert (then["seq"], then["story_id"]) == (first[-1]["seq"] + 1, "S-3")
+
+
+@pytest.mark.req("X9")
+def test_what_a_program_does_is_written_down(yard: Yard, api: httpx.Client) -> None:
+    yard.add(story("S-1"))
+    problem(api.post("/stories/S-9/retry", json={}), 404)
+    api.post("/stories/S-1/cancel", json={})
+    refused, done = yard.query("SELECT * FROM audit ORDER BY id")
+    assert (refused["act"], refused["target"]) == ("retry", "S-9") and refused["outcome"].startswith("refused: ")
+    assert done["who"] == "a test (token 1)" and done["by"] == "program" and done["origin"] == "127.0.0.1"
+    assert done["outcome"] == "S-1 is cancelled."
+
+
+@pytest.mark.req("X9")
 def test_stories_are_added_by_their_text_all_or_none(yard: Yard, api: httpx.Client) -> None:
     bad = problem(api.post("/stories", json={"specs": [story("S-1"), "no spec"]}), 400)
     assert bad.endswith("Nothing was queued.") and yard.query("SELECT 1 FROM work_items") == []
@@ -293,7 +329,7 @@ def test_a_token_reads_or_acts_and_ends(yard: Yard) -> None:
         assert "may only read" in problem(ask(reads, "POST", "/stories/S-1/cancel"), 403)
         assert yard.item("S-1")["phase"] == "build"
         old = token(yard, "act", days=1)
-        yard.query("UPDATE tokens SET expires_at = now() - interval '1 second' WHERE expires_at IS NOT NULL RETURNING 1")
+        yard.query("UPDATE tokens SET expires_at = now() - interval '1 s' WHERE expires_at IS NOT NULL RETURNING 1")
         wrong = acts[:-1] + ("A" if acts[-1] != "A" else "B")
         for shown_ in (old, wrong, "damascus_1_", f"damascus_{2**62}_{'x' * 43}", "x" * 5000, "damascus_0_" + "x" * 43):
             assert "unknown, expired or revoked" in problem(ask(shown_), 401)

@@ -1,5 +1,6 @@
 """damascus mcp: this project as tools for an agent, over stdin and stdout."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Annotated
 
@@ -26,8 +27,7 @@ def mcp(
     """
     if find_spec("mcp") is None:
         raise DamascusError(MISSING)
-    from damascus.mcp.server import serve_stdio  # an extra: it may not be there
-
+    server = import_module("damascus.mcp.server")
     app = open_app()
     project = open_project(app)
-    serve_stdio(app, project, Actor(person_in(project).name, "mcp"), read_only=read_only)
+    server.serve_stdio(app, project, Actor(person_in(project).name, "mcp"), read_only=read_only)

@@ -21,7 +21,6 @@ class NotThere(DamascusError):
     """Nothing of that name or number is there: a story, a question, a receipt. On the web it is 404."""
 
 
-
 class SetupFailed(DamascusError):
     """The project's own set-up command failed; `log` is a file with what it said."""
 

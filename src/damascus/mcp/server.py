@@ -11,7 +11,7 @@ from mcp.types import ToolAnnotations
 
 from damascus import __version__
 from damascus.app import App, Project
-from damascus.mcp.asker import Asker, Asking
+from damascus.mcp.caller import Calling, ToolCaller
 from damascus.mcp.tools import StoryTools
 from damascus.people.acts import Actor
 
@@ -40,12 +40,12 @@ ABOUT = (
 )
 
 
-def make_server(app: App, project_now: Callable[[], Project], asking: Asking) -> MCPServer[None]:
+def make_server(app: App, project_now: Callable[[], Project], calling: Calling) -> MCPServer[None]:
     with _logging_kept():
         server: MCPServer[None] = MCPServer(
             "damascus", title="Damascus", instructions=ABOUT, version=__version__, subscriptions=False
         )
-    tools = StoryTools(app, project_now, asking)
+    tools = StoryTools(app, project_now, calling)
     for name, hints in HINTS.items():
         server.add_tool(getattr(tools, name), name, annotations=hints)
     return server
@@ -65,7 +65,7 @@ def _logging_kept() -> Iterator[None]:
 
 def serve_stdio(app: App, project: Project, person: Actor, *, read_only: bool = False) -> None:
     """Until the client closes its end."""
-    server = make_server(app, lambda: project, lambda _: Asker(person, not read_only))
+    server = make_server(app, lambda: project, lambda _: ToolCaller(person, not read_only))
 
     async def served() -> None:
         current_default_thread_limiter().total_tokens = THREADS

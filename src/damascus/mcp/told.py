@@ -8,16 +8,16 @@ from typing import Any, ParamSpec
 from mcp.server.mcpserver.exceptions import ToolError
 
 from damascus.domain.errors import DamascusError, GitError, TransientError
+from damascus.people.bounded import TextBounds, for_agent
 from damascus.people.bug_reports import saved_traceback
 from damascus.system.masking import own_keys
-from damascus.telling.bounded import Bounds, for_agent
 from damascus.telling.phrases import one_line
 
 P = ParamSpec("P")
 Value = dict[str, Any]
 WHOLE = 60_000
 """Characters of one answer: a context is short, and what is left out is said."""
-NARROWER = (Bounds(), Bounds(600, 60), Bounds(150, 15), Bounds(40, 4))
+NARROWER = (TextBounds(), TextBounds(600, 60), TextBounds(150, 15), TextBounds(40, 4))
 BUG = "This is a bug in Damascus. Its traceback is in the logs folder of the data folder."
 
 

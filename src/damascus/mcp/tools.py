@@ -1,10 +1,10 @@
 """The tools. Each is a function of people/ under the name that an agent calls it by; none can declare a story done."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
@@ -12,21 +12,21 @@ from damascus.app import App, Project
 from damascus.domain.storable import LARGEST_NUMBER
 from damascus.domain.verdict import Phase
 from damascus.domain.waits import WaitKind
-from damascus.mcp.asker import Asker, Asking
+from damascus.mcp.caller import Calling, Context
 from damascus.mcp.told import Value, told
 from damascus.people import adding, answering, listing, questions, stories
+from damascus.people.audit import Outcome, audited
 from damascus.people.explaining import explained
 from damascus.people.given import SpecTexts, StoryName, Words
+from damascus.people.meant import refuse_other_phase
 from damascus.people.merge_queues import merge_queues
-from damascus.people.moved import refuse_moved
 from damascus.people.places import repository_of
 from damascus.people.published import item
 from damascus.people.published_acts import added, question_act, story_act
 from damascus.people.receipts import receipt_of_story
 from damascus.people.showing import shown
-from damascus.store.listing import Wanted
+from damascus.store.listing import StoryFilter
 
-Ctx = Context[Any, Any]
 Phases = Annotated[list[Phase] | None, Field(description="Only of these phases.")]
 Wait = Annotated[WaitKind | None, Field(description="Only those that wait for this.")]
 Cursor = Annotated[str | None, Field(max_length=40, description="What the last page called next.")]
@@ -45,13 +45,14 @@ class StoryTools:
 
     app: App
     project_now: Callable[[], Project]
-    asking: Asking
+    calling: Calling
 
-    def _acts(self, ctx: Ctx) -> Asker:
-        asker = self.asking(ctx)
-        if not asker.may_act:
+    def _acting(self, ctx: Context, project: Project, verb: str, target: str) -> AbstractContextManager[Outcome]:
+        """Around an act: refused to who may only read, and written down."""
+        caller = self.calling(ctx)
+        if not caller.may_act:
             raise ToolError(ONLY_READS)
-        return asker
+        return audited(self.app.database, project, caller.who, (verb, target), caller.where)
 
     # ── looking ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -59,7 +60,7 @@ class StoryTools:
     def list_stories(self, phase: Phases = None, wait: Wait = None, after: Cursor = None, limit: Limit = 20) -> Value:
         """Stories, newest first, in pages: phase, last verdict, what each waits for. For the next page give `next` as
         `after`."""
-        page = listing.stories(self.app.database, self.project_now(), Wanted(phase or (), wait), after, limit)
+        page = listing.stories(self.app.database, self.project_now(), StoryFilter(phase or (), wait), after, limit)
         return {"items": [item(row) for row in page.rows], "next": page.following}
 
     @told
@@ -93,32 +94,42 @@ class StoryTools:
     # ── acting ────────────────────────────────────────────────────────────────────────────────────────
 
     @told
-    def add_stories(self, ctx: Ctx, specs: SpecTexts, rough: Rough = False) -> Value:
+    def add_stories(self, ctx: Context, specs: SpecTexts, rough: Rough = False) -> Value:
         """Queue stories from the text of their specs, all or none. Unchanged ones are skipped. What is queued is built,
         judged and landed by Damascus alone."""
-        self._acts(ctx)
-        return added(adding.add_texts(self.app.database, self.project_now(), specs, rough=rough))
+        project = self.project_now()
+        with self._acting(ctx, project, "add", f"{len(specs)} specs") as outcome:
+            done = adding.add_texts(self.app.database, project, specs, rough=rough)
+            outcome.said = done.said
+        return added(done)
 
     @told
-    def answer_question(self, ctx: Ctx, number: Number, answer: Answer) -> Value:
+    def answer_question(self, ctx: Context, number: Number, answer: Answer) -> Value:
         """Answer a question of the inbox, for the person who asked you to. Ask them first where it is not clear."""
-        asker = self._acts(ctx)
-        asked = answering.question(self.app, self.project_now(), number)
-        return question_act(answering.answer(self.app, asked, answer, asker.who))
+        project = self.project_now()
+        with self._acting(ctx, project, "answer", str(number)) as outcome:
+            asked = answering.question(self.app, project, number)
+            done = answering.answer(self.app, asked, answer, self.calling(ctx).who)
+            outcome.said = done.said
+        return question_act(done)
 
     @told
-    def retry_story(self, ctx: Ctx, story: StoryName, hint: Hint = "", phase: Seen = None) -> Value:
+    def retry_story(self, ctx: Context, story: StoryName, hint: Hint = "", phase: Seen = None) -> Value:
         """Give a story that is not finished a new run and a new budget of tries. It is taken from a worker that has
         it."""
-        self._acts(ctx)
         project = self.project_now()
-        refuse_moved(self.app.database, project, story, phase)
-        return story_act(stories.retry(self.app.database, project, story, hint))
+        with self._acting(ctx, project, "retry", story) as outcome:
+            refuse_other_phase(self.app, project, story, phase)
+            done = stories.retry(self.app.database, project, story, hint)
+            outcome.said = done.said
+        return story_act(done)
 
     @told
-    def cancel_story(self, ctx: Ctx, story: StoryName, phase: Seen = None) -> Value:
+    def cancel_story(self, ctx: Context, story: StoryName, phase: Seen = None) -> Value:
         """End a story. What an agent wrote is kept; its id can be added again."""
-        self._acts(ctx)
         project = self.project_now()
-        refuse_moved(self.app.database, project, story, phase)
-        return story_act(stories.cancel(self.app.database, project, story))
+        with self._acting(ctx, project, "cancel", story) as outcome:
+            refuse_other_phase(self.app, project, story, phase)
+            done = stories.cancel(self.app.database, project, story)
+            outcome.said = done.said
+        return story_act(done)

@@ -9,7 +9,7 @@ from damascus.domain.verdict import Phase
 from damascus.domain.waits import WaitKind
 from damascus.store import listing
 from damascus.store.db import Database
-from damascus.store.listing import Wanted
+from damascus.store.listing import StoryFilter
 from damascus.store.views import StoryRow
 from damascus.telling.phrases import one_line
 
@@ -25,7 +25,7 @@ class StoryPage:
     following: str | None
 
 
-def stories(db: Database, project: Project, wanted: Wanted, cursor: str | None, limit: int) -> StoryPage:
+def stories(db: Database, project: Project, wanted: StoryFilter, cursor: str | None, limit: int) -> StoryPage:
     """Newest first. What is added meanwhile comes before the first page: no story is met twice, none is left out."""
     most = max(1, min(limit, MOST))
     rows = listing.stories(db, project.row, wanted, number(cursor), most + 1)
@@ -42,9 +42,9 @@ def number(cursor: str | None) -> int | None:
     return int(cursor)
 
 
-def wanted(phases: Sequence[str] = (), wait: str | None = None) -> Wanted:
+def wanted(phases: Sequence[str] = (), wait: str | None = None) -> StoryFilter:
     """By the words of a phase and of a wait; a word that is none is refused with those that are."""
-    return Wanted(tuple(_phase(word) for word in phases), None if wait is None else _wait(wait))
+    return StoryFilter(tuple(_phase(word) for word in phases), None if wait is None else _wait(wait))
 
 
 def _phase(word: str) -> Phase:

@@ -22,3 +22,13 @@ def refuse_moved(app: App, project: Project, story: str, expected: str) -> None:
         f"{row.story_id} has moved since the page was made: it was in {was}, and is in {row.phase} now "
         f"({now.now(row)}, changed {since} ago). Nothing was done. Look at it again before you decide."
     )
+
+
+def refuse_other_phase(app: App, project: Project, story: str, seen: str | None) -> None:
+    """`seen` is the phase that a program saw; None: it does not matter to it."""
+    row = views.story_row(app.database, project.row, story)
+    if seen is not None and row.phase != seen:
+        raise MovedMeanwhile(
+            f"{row.story_id} was in phase {seen} when you looked and is in {row.phase} now. Nothing was done. "
+            f"Look again: damascus why {row.story_id}"
+        )

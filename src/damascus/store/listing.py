@@ -15,14 +15,14 @@ MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
-class Wanted:
+class StoryFilter:
     """Which stories: of these phases (none: of all), and only those that wait for this."""
 
     phases: Sequence[Phase] = ()
     wait: WaitKind | None = None
 
 
-def stories(db: Database, project: ProjectRow, wanted: Wanted, before: int | None, limit: int) -> list[StoryRow]:
+def stories(db: Database, project: ProjectRow, wanted: StoryFilter, before: int | None, limit: int) -> list[StoryRow]:
     """Those that were added before the one with that number, newest first."""
     params = {
         "project": project.id,

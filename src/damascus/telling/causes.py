@@ -45,7 +45,7 @@ CAUGHT: dict[str, str] = {
 def waits(row: Row, now: datetime) -> str:
     """`files of S-21`, `trouble outside to end (15:00)`."""
     kind = row["kind"]
-    words = f"files of {row['story']}" if row["story"] else WORDS.get(kind, kind)
+    words = f"files of {row['story']}" if row["story"] else WORDS.get(kind) or str(kind)
     again = f" ({clock(row['at'], now)})" if kind == WaitKind.BACKOFF and row["at"] else ""
     return words + again
 

@@ -25,10 +25,3 @@ def caller_of(scope: AsgiScope) -> Caller | None:
     """None: on one of the few paths that are open to everybody."""
     found = scope.get(KEY)
     return found if isinstance(found, Caller) else None
-
-
-def acting(scope: AsgiScope) -> Actor:
-    """Who acts: the guard let nobody write whom it does not know."""
-    found = caller_of(scope)
-    assert found is not None, "the guard is in front of every write"
-    return found.who

@@ -1,21 +1,19 @@
-"""/mcp: the tools over streamable HTTP, for whoever has a token; there where the extra `mcp` is installed."""
+"""/mcp: the tools over streamable HTTP, for whoever has a token. Imported where the extra `mcp` is installed."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from damascus.mcp.caller import BY, Context, ToolCaller
+from damascus.mcp.server import make_server
 from damascus.people.acts import Actor
-from damascus.web.callers import Caller, caller_of
+from damascus.web.callers import caller_of
 from damascus.web.refusals import refusal
 from damascus.web.site_state import SiteState
-
-if TYPE_CHECKING:
-    from damascus.mcp.asker import Asker
 
 PATH = "/mcp"
 LARGEST = 2 * 2**20
@@ -37,13 +35,8 @@ class Entrance:
 
 
 def mount(site: FastAPI, state: SiteState) -> None:
-    if find_spec("mcp") is None:
-        return
-    from mcp.server.transport_security import TransportSecuritySettings  # an extra: it may not be there
-
-    from damascus.mcp.server import make_server
-
-    server = make_server(state.app, state.project, asker_of)
+    """`site.state.mcp` is what has to run as long as the site does."""
+    server = make_server(state.app, state.project, caller_in)
     server.streamable_http_app(
         stateless_http=True, json_response=True, max_request_body_size=LARGEST,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard is in front
@@ -54,19 +47,13 @@ def mount(site: FastAPI, state: SiteState) -> None:
 
 @asynccontextmanager
 async def running(site: FastAPI) -> AsyncIterator[None]:
-    """As long as the site does."""
-    manager = getattr(site.state, "mcp", None)
-    if manager is None:
-        yield
-        return
-    async with manager.run():
+    async with site.state.mcp.run():
         yield
 
 
-def asker_of(ctx: Any) -> "Asker":
+def caller_in(ctx: Context) -> ToolCaller:
     """Whose token came with the request that calls a tool."""
-    from damascus.mcp.asker import BY, Asker
-
-    caller: Caller | None = caller_of(ctx.request_context.request.scope)
+    request = ctx.request_context.request
+    caller = caller_of(request.scope) if request is not None else None
     assert caller is not None, "the guard is in front of every call"
-    return Asker(Actor(caller.who.name, BY), caller.may == "act", caller.where)
+    return ToolCaller(Actor(caller.who.name, BY), caller.may == "act", caller.where)

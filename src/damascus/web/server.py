@@ -3,6 +3,7 @@
 import errno
 import socket
 import threading
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -24,9 +25,11 @@ class Serving:
     def __init__(self, site: FastAPI, options: Options) -> None:
         self.options = options
         self._state: SiteState = site.state.window
-        quiet = {"log_config": None, "access_log": False, "server_header": False, "proxy_headers": False}
-        plain = {"ws": "none", "loop": "asyncio", "http": "h11", "limit_concurrency": MOST_AT_ONCE}
-        self._server = uvicorn.Server(uvicorn.Config(site, timeout_graceful_shutdown=GRACE, **quiet, **plain))
+        how: dict[str, Any] = {
+            "log_config": None, "access_log": False, "server_header": False, "proxy_headers": False,
+            "ws": "none", "loop": "asyncio", "http": "h11", "limit_concurrency": MOST_AT_ONCE,
+        }  # fmt: skip
+        self._server = uvicorn.Server(uvicorn.Config(site, timeout_graceful_shutdown=GRACE, **how))
         self._thread: threading.Thread | None = None
         self.url = ""
 

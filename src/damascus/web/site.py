@@ -1,8 +1,11 @@
 """The site: every page mounted, the guard around it."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from importlib.resources import files
+from importlib.util import find_spec
+from types import ModuleType
 
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI, Request
@@ -16,7 +19,7 @@ from damascus.app import App, Project
 from damascus.domain.errors import DamascusError, DatabaseUnreachable
 from damascus.people import tokens
 from damascus.people.acts import Actor
-from damascus.web import acting, api, entering, health, icons, mcp_http, streaming
+from damascus.web import acting, api, entering, health, icons, streaming
 from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import PROGRAM, Options
@@ -36,6 +39,8 @@ ROUTERS: tuple[APIRouter, ...] = (
     inbox.router,
 )
 """Every page: a new one is a line here."""
+EXTRAS = {"mcp": "damascus.web.mcp_http"}
+"""By the package that each needs."""
 
 
 def make_site(app: App, project: Project, options: Options) -> FastAPI:
@@ -47,13 +52,19 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     for router in ROUTERS:
         site.include_router(router)
     site.mount(api.PATH, api.make_api(state))
-    mcp_http.mount(site, state)
+    for extra in _extras():
+        extra.mount(site, state)
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
     for kind in (DamascusError, Refused, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
     site.add_exception_handler(Exception, _bug)
     site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
     return site
+
+
+def _extras() -> list[ModuleType]:
+    """Parts whose packages may not be installed."""
+    return [import_module(module) for package, module in EXTRAS.items() if find_spec(package) is not None]
 
 
 def _programs(state: SiteState) -> Programs:
@@ -69,7 +80,9 @@ async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     state: SiteState = site.state.window
     state.hub.start()
-    async with mcp_http.running(site):
+    async with AsyncExitStack() as stack:
+        for extra in _extras():
+            await stack.enter_async_context(extra.running(site))
         yield
     state.hub.end()
 

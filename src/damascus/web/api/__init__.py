@@ -20,7 +20,7 @@ ABOUT = (
 )
 
 
-class Api(FastAPI):
+class PublicApi(FastAPI):
     """Its description says what is true: a wrong body is 400 here, as every wrong word is."""
 
     def openapi(self) -> dict[str, Any]:
@@ -30,7 +30,7 @@ class Api(FastAPI):
 
 
 def make_api(state: SiteState) -> FastAPI:
-    api = Api(title="Damascus", version=__version__, docs_url=None, redoc_url=None)
+    api = PublicApi(title="Damascus", version=__version__, docs_url=None, redoc_url=None)
     api.state.window = state
     for router in ROUTERS:
         api.include_router(router)

@@ -12,9 +12,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from damascus.domain.errors import DamascusError, DatabaseUnreachable, GitError, NotThere, TransientError, UsageError
+from damascus.people.bounded import masked
 from damascus.people.bug_reports import saved_traceback
 from damascus.system.masking import own_keys
-from damascus.telling.bounded import masked
 from damascus.telling.json_text import compact
 from damascus.telling.phrases import one_line
 from damascus.web.api.models import Problem, Published

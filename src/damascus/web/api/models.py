@@ -113,7 +113,7 @@ class WholeStory(StorySummary):
     run_folder: str
 
 
-class Why(Published):
+class StoryWhy(Published):
     """`damascus why STORY --json`."""
 
     story_id: str
@@ -139,7 +139,7 @@ class Artifacts(Published):
     artifacts: list[ArtifactVersion]
 
 
-class Choice(Published):
+class AnswerOffered(Published):
     """An answer that a question offers, and what it does."""
 
     number: int
@@ -148,7 +148,7 @@ class Choice(Published):
     effect: str
 
 
-class Question(Published):
+class InboxEntry(Published):
     """An entry of `damascus inbox --json`."""
 
     id: int
@@ -166,13 +166,13 @@ class Question(Published):
     priority: int | None
     answer: str | None
     concerns: list[Any] | None
-    choices: list[Choice]
+    choices: list[AnswerOffered]
 
 
 class Inbox(Published):
     """The open questions, the most urgent first."""
 
-    issues: list[Question]
+    issues: list[InboxEntry]
 
 
 class QueuePlace(Published):
@@ -188,7 +188,7 @@ class QueuePlace(Published):
     entered_at: datetime
 
 
-class MergeQueue(Published):
+class QueueOfBranch(Published):
     """The line for one branch of one repository."""
 
     repo: str
@@ -200,7 +200,7 @@ class MergeQueue(Published):
 class Queues(Published):
     """Every merge queue of the project."""
 
-    queues: list[MergeQueue]
+    queues: list[QueueOfBranch]
 
 
 class EventLine(Published):
@@ -263,14 +263,14 @@ class Workers(Published):
     workers: list[WorkerInfo]
 
 
-class Acted(Published):
+class ActSaid(Published):
     """What was done, in the words that the command prints, and what to do next."""
 
     said: str
     next: str
 
 
-class ActedOnStory(Acted):
+class ActedOnStory(ActSaid):
     """`was_leased`: it was taken from a worker."""
 
     story_id: str
@@ -278,7 +278,7 @@ class ActedOnStory(Acted):
     was_leased: bool
 
 
-class QuestionAnswered(Acted):
+class QuestionAnswered(ActSaid):
     """The question, and its story if it has one."""
 
     question: int
@@ -295,7 +295,7 @@ class StoryQueued(Published):
     unchanged: bool
 
 
-class StoriesAdded(Acted):
+class StoriesAdded(ActSaid):
     """What became of each, and what is probably a slip in one."""
 
     queued: list[StoryQueued]

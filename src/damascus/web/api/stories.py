@@ -12,17 +12,18 @@ from damascus.people.explaining import explained
 from damascus.people.given import NO_NUL, StoryName
 from damascus.people.listing import MOST
 from damascus.people.listing import stories as listed
-from damascus.people.moved import refuse_moved
+from damascus.people.meant import refuse_other_phase
 from damascus.people.places import repository_of
 from damascus.people.published import item
 from damascus.people.published_acts import added, story_act
 from damascus.people.receipts import receipt_of_story
 from damascus.people.showing import shown
 from damascus.people.story_artifacts import artifact, artifacts_of
-from damascus.store.listing import Wanted
+from damascus.store.listing import StoryFilter
 from damascus.system.masking import own_keys, without_secrets
+from damascus.web.api.acting import acting
 from damascus.web.api.answers import ToldRoute, answered, refusals, sent
-from damascus.web.api.models import ActedOnStory, Artifacts, StoriesAdded, StoryList, WholeStory, Why
+from damascus.web.api.models import ActedOnStory, Artifacts, StoriesAdded, StoryList, StoryWhy, WholeStory
 from damascus.web.api.requests import CancelAsked, RetryAsked, SpecsGiven
 from damascus.web.looking import Looking
 
@@ -40,14 +41,16 @@ def list_stories(
     look: Looking, phase: Phases = [], wait: Wait = None, after: Cursor = None, limit: Limit = 50  # noqa: B006
 ) -> Response:
     """Stories, newest first, in pages."""
-    page = listed(look.app.database, look.project, Wanted(tuple(phase), wait), after, limit)
+    page = listed(look.app.database, look.project, StoryFilter(tuple(phase), wait), after, limit)
     return answered(look.request, StoryList, {"items": [item(row) for row in page.rows], "next": page.following})
 
 
 @router.post("/stories", response_model=StoriesAdded, status_code=201, responses=refusals(403, 409))
 def add_stories(look: Looking, body: SpecsGiven) -> Response:
     """Queue stories from the text of their specs, all or none."""
-    done = adding.add_texts(look.app.database, look.project, body.specs, rough=body.rough)
+    with acting(look, "add", f"{len(body.specs)} specs") as outcome:
+        done = adding.add_texts(look.app.database, look.project, body.specs, rough=body.rough)
+        outcome.said = done.said
     return answered(look.request, StoriesAdded, added(done), 201)
 
 
@@ -58,10 +61,10 @@ def get_story(look: Looking, story: Name) -> Response:
     return answered(look.request, WholeStory, shown(look.app, project, story).published())
 
 
-@router.get("/stories/{story}/why", response_model=Why, responses=refusals(404))
+@router.get("/stories/{story}/why", response_model=StoryWhy, responses=refusals(404))
 def why_story(look: Looking, story: Name) -> Response:
     """Where it is, since when, what it waits for, who must act, what happens next."""
-    return answered(look.request, Why, explained(look.app, look.project, story).published())
+    return answered(look.request, StoryWhy, explained(look.app, look.project, story).published())
 
 
 @router.get("/stories/{story}/receipt", response_model=BuildReceipt, responses=refusals(404))
@@ -93,13 +96,18 @@ def get_artifact(look: Looking, story: Name, name: File) -> Response:
 @router.post("/stories/{story}/retry", response_model=ActedOnStory, responses=refusals(403, 404, 409))
 def retry_story(look: Looking, story: Name, body: RetryAsked) -> Response:
     """A new run and a new budget of tries."""
-    refuse_moved(look.app.database, look.project, story, body.phase)
-    done = stories.retry(look.app.database, look.project, story, body.hint)
+    with acting(look, "retry", story) as outcome:
+        refuse_other_phase(look.app, look.project, story, body.phase)
+        done = stories.retry(look.app.database, look.project, story, body.hint)
+        outcome.said = done.said
     return answered(look.request, ActedOnStory, story_act(done))
 
 
 @router.post("/stories/{story}/cancel", response_model=ActedOnStory, responses=refusals(403, 404, 409))
 def cancel_story(look: Looking, story: Name, body: CancelAsked) -> Response:
     """End it. What an agent wrote is kept; the id can be added again."""
-    refuse_moved(look.app.database, look.project, story, body.phase)
-    return answered(look.request, ActedOnStory, story_act(stories.cancel(look.app.database, look.project, story)))
+    with acting(look, "cancel", story) as outcome:
+        refuse_other_phase(look.app, look.project, story, body.phase)
+        done = stories.cancel(look.app.database, look.project, story)
+        outcome.said = done.said
+    return answered(look.request, ActedOnStory, story_act(done))

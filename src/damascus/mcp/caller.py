@@ -1,18 +1,19 @@
-"""Whose agent asks, and what it may do: at stdio the person who started it, over HTTP whoever has the token."""
+"""Whose agent calls, and what it may do: at stdio the person who started it, over HTTP whoever has the token."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mcp.server.mcpserver import Context
+from mcp.server.mcpserver import Context as SdkContext
 
 from damascus.people.acts import Actor
 
 BY = "mcp"
+Context = SdkContext[Any, Any]
 
 
 @dataclass(frozen=True)
-class Asker:
+class ToolCaller:
     """`where` is the address that the request came from."""
 
     who: Actor
@@ -20,4 +21,4 @@ class Asker:
     where: str = BY
 
 
-Asking = Callable[[Context[Any, Any]], Asker]
+Calling = Callable[[Context], ToolCaller]

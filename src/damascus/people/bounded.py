@@ -10,14 +10,14 @@ from damascus.telling.phrases import plain
 
 
 @dataclass(frozen=True)
-class Bounds:
+class TextBounds:
     """How much an agent is given: characters of one text, entries of one list."""
 
     longest: int = 4_000
     most: int = 200
 
 
-WIDE = Bounds()
+WIDE = TextBounds()
 
 
 def masked(value: Any, keys: Sequence[str]) -> Any:
@@ -25,7 +25,7 @@ def masked(value: Any, keys: Sequence[str]) -> Any:
     return _each(value, lambda text: without_secrets(text, keys), None)
 
 
-def for_agent(value: Any, keys: Sequence[str], bounds: Bounds = WIDE) -> Any:
+def for_agent(value: Any, keys: Sequence[str], bounds: TextBounds = WIDE) -> Any:
     """As `masked`, without escape codes and what nobody sees, and capped: it says how much is left out."""
     return _each(value, lambda text: _short(plain(without_secrets(text, keys)), bounds.longest), bounds.most)
 
