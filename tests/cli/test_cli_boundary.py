@@ -6,12 +6,13 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 import typer
 
-from damascus.cli import verbs
+from damascus.cli import tasks, verbs
 from damascus.cli.main import app
 from damascus.cli.say import error_text
 from damascus.domain.visible import UNSEEN
@@ -56,20 +57,29 @@ def test_no_line_of_a_family_is_cut(verb: str, command: Cli, monkeypatch: pytest
     assert "..." not in command(verb, "--help").out.partition("Commands:")[2]
 
 
-def test_the_list_of_verbs_says_what_each_verb_says() -> None:
-    """--help reads a table and imports no verb: the table is true."""
-    root = typer.main.get_command(app)
+TABLES = {"damascus": verbs.VERBS, "tasks": tasks.VERBS}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_list_of_verbs_says_what_each_verb_says(name: str) -> None:
+    """--help reads a table and imports no verb: the table is true, of the root and of a family with one of its own."""
+    root: Any = typer.main.get_command(app)
     context = root.make_context("damascus", [], resilient_parsing=True)
-    made = {name: root.get_command(context, name) for name in root.list_commands(context)}  # type: ignore[attr-defined]
-    assert {name: one.get_short_help_str(200) for name, one in made.items()} == {
-        n: v.short for n, v in verbs.VERBS.items()
+    group = root if name == "damascus" else root.get_command(context, name)
+    made = {each: group.get_command(context, each) for each in group.list_commands(context)}
+    assert {each: one.get_short_help_str(200) for each, one in made.items()} == {
+        each: verb.short for each, verb in TABLES[name].items()
     }
-    for name, verb in verbs.VERBS.items():
+    for each, verb in TABLES[name].items():
         module = import_module(f"damascus.cli.{verb.module}")
-        assert callable(getattr(module, verb.function)) if verb.function else module.app.registered_commands, name
+        assert callable(getattr(module, verb.function)) if verb.function else _verbs_of(module.app), each
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"]])
+def _verbs_of(family: typer.Typer) -> object:
+    return family.registered_commands or getattr(family.info.cls, "verbs", None)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["tasks", "--help"]])
 def test_listing_the_verbs_imports_none_of_them(words: list[str]) -> None:
     code = (
         f"import sys; from damascus.cli.main import main; main({words!r}); "

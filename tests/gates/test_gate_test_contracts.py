@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from damascus.domain.judged_contracts import JudgedContract, contract_line
 from damascus.domain.ports import GateResult
 from damascus.domain.spec import Requirement
-from damascus.domain.tasks import ContractKind, JudgedContract, TestContract, contract_line
+from damascus.domain.tasks import ContractKind, TestContract
 from damascus.gates.test_contracts import TestContracts
 from tests.gates.judging import BASE, CODE, PYTEST, PYTHON, TEST, Judging, verdicts
 

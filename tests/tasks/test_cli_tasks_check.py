@@ -38,6 +38,17 @@ def test_a_good_graph_is_told_in_a_line_and_the_next_command(graph: Path) -> Non
     assert not (graph.parent / "none").exists(), "no home and no database is made"
 
 
+HEAVY = ("psycopg", "pygit2", "pydantic", "yaml", "damascus.engine", "damascus.gates", "damascus.store", "damascus.app")
+
+
+def test_it_imports_nothing_that_a_file_alone_does_not_need(graph: Path) -> None:
+    """Half a second for 2,000 tasks: a graph is read in less time than the store and the engine are imported."""
+    look = f"print([each for each in {HEAVY!r} if each in sys.modules], file=sys.stderr)"
+    code = f"import sys; from damascus.cli.main import main; main(['tasks', 'check', {str(graph)!r}]); {look}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "2 tasks" in done.stdout and done.stderr.strip() == "[]"
+
+
 def test_every_fault_is_a_line_with_its_place_and_the_exit_code_is_two(graph: Path) -> None:
     graph.write_text(DOCUMENTED.replace("PENDING", "LATER").replace(":** TASK-001\n", ":** TASK-007\n"))
     done = check(graph.parent, graph.name)

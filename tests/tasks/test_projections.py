@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from damascus.domain.judged_contracts import JudgedContract
 from damascus.domain.ports import Evidence, Finding, GateName, GateResult
-from damascus.domain.tasks import ContractKind, JudgedContract
+from damascus.domain.tasks import ContractKind
 from damascus.domain.verdict import TaskStatus, Verdict
 from damascus.tasks.projections.checkpoint import OK, block, checkpoint_file
 from damascus.tasks.projections.facts import FullCheckpoint, TaskFacts, TaskProof

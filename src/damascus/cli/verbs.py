@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,7 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 
 @dataclass(frozen=True)
 class Verb:
-    """`short` is its line in --help. `function` is "" for a family of verbs: its module has an `app` of its own."""
+    """`short` is its line in --help. `function` is "" for a family of verbs: its module has an `app` of its own, which
+    may be a `VerbGroup` with a table of its own."""
 
     module: str
     short: str
@@ -81,33 +82,39 @@ def command_of(name: str, verb: Verb) -> Any:
     return typer.main.get_group(holder).commands[name]
 
 
+@dataclass(frozen=True)
 class _Commands(Mapping[str, Any]):
     """Name to command, imported when it is looked up."""
 
+    verbs: Mapping[str, Verb]
+
     def __getitem__(self, name: str) -> Any:
-        return command_of(name, VERBS[name])
+        return command_of(name, self.verbs[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter(VERBS)
+        return iter(self.verbs)
 
     def __len__(self) -> int:
-        return len(VERBS)
+        return len(self.verbs)
 
 
 class VerbGroup(TyperGroup):
-    """The root: calling a verb imports its module, listing the verbs reads the table alone."""
+    """The root, or a family with its own table: calling a verb imports its module, listing the verbs reads the table
+    alone."""
+
+    verbs: ClassVar[Mapping[str, Verb]] = VERBS
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Commands()  # type: ignore[assignment]  # typer only reads it
+        self.commands = _Commands(self.verbs)  # type: ignore[assignment]  # typer only reads it
         self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if self._listing:
-            return TyperCommand(name=cmd_name, short_help=VERBS[cmd_name].short)
+            return TyperCommand(name=cmd_name, short_help=self.verbs[cmd_name].short)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -8,9 +8,10 @@ are named in `may_change`: a person has seen them.
 import re
 from collections.abc import Sequence
 
+from damascus.domain.file_text import decode
 from damascus.domain.front_matter import edited, split
 from damascus.domain.inert_markdown import seen
-from damascus.domain.spec import decode, parse_spec, section, without_fenced_headings
+from damascus.domain.spec import parse_spec, section, without_fenced_headings
 
 DERIVED = ("TDD Plan", "Test Command")
 HEADING = "Change"

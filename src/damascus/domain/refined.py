@@ -12,8 +12,9 @@ from dataclasses import fields
 from typing import Any
 
 from damascus.domain.errors import UsageError
+from damascus.domain.file_text import decode
 from damascus.domain.front_matter import split
-from damascus.domain.spec import HEADING_TWICE, Spec, decode, read_spec, section, without_fenced_headings
+from damascus.domain.spec import HEADING_TWICE, Spec, read_spec, section, without_fenced_headings
 
 FILLS = ("scope", "complexity", "domain")
 """The keys that a refiner may set where a person did not. Every other key is a person's alone: kind, may_remove,

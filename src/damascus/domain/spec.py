@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from damascus.domain.errors import UsageError
+from damascus.domain.file_text import decode
 from damascus.domain.front_matter import repeated, split
 from damascus.domain.ids import StoryId, story_id
 from damascus.domain.scope import Scope, parse_scope
@@ -97,18 +98,6 @@ class Spec:
 
 def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
-
-
-def decode(raw: bytes, name: str) -> str:
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as err:
-        raise UsageError(
-            f"{name} is not UTF-8 (byte {err.start} is 0x{raw[err.start]:02x}). Save it as UTF-8."
-        ) from None
-    if "\x00" in text:
-        raise UsageError(f"{name} contains a NUL character. Save it as plain UTF-8 text.")
-    return text.replace("\r\n", "\n")
 
 
 T = TypeVar("T")

@@ -9,8 +9,9 @@ nothing to do here.
 from dataclasses import dataclass
 from functools import cached_property
 
+from damascus.domain.judged_contracts import JudgedContract, contract_line
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
-from damascus.domain.tasks import JudgedContract, TestContract, contract_line
+from damascus.domain.tasks import TestContract
 from damascus.domain.verdict import Verdict
 from damascus.gates.requirement_tests import mapped_tests
 from damascus.gates.runs import evidence, job, summary, tells_single_tests

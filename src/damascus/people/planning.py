@@ -7,7 +7,8 @@ from pathlib import Path
 
 from damascus.app import Project
 from damascus.domain.errors import UsageError
-from damascus.domain.spec import decode, parse_spec
+from damascus.domain.file_text import decode
+from damascus.domain.spec import parse_spec
 from damascus.domain.visible import visible
 from damascus.people.acts import Done
 from damascus.store import queueing

@@ -6,8 +6,8 @@ from typing import Any
 
 from damascus.app import App, Project
 from damascus.domain.ids import Sha
+from damascus.domain.judged_contracts import JudgedContract, contract_line
 from damascus.domain.ports import CiRun
-from damascus.domain.tasks import JudgedContract, contract_line
 from damascus.domain.verdict import Phase
 from damascus.engine.returned import Returned, returned
 from damascus.people import claims

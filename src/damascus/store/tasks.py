@@ -6,8 +6,8 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from damascus.domain.judged_contracts import JudgedContract
 from damascus.domain.spec import Spec, parse_spec
-from damascus.domain.tasks import JudgedContract
 from damascus.domain.verdict import Phase, TaskStatus, task_status
 from damascus.store.db import Database, Row
 from damascus.store.projects import ProjectRow

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from damascus.domain.errors import UsageError
-from damascus.domain.spec import decode
+from damascus.domain.file_text import decode
 from damascus.tasks.blocks import Block, read_blocks
 from damascus.tasks.parallelism import read_map
 from damascus.tasks.task import Fault, Task, TaskGraph

@@ -3,8 +3,8 @@
 from codecs import BOM_UTF8
 from dataclasses import dataclass
 
+from damascus.domain.file_text import decode
 from damascus.domain.inert_markdown import prose
-from damascus.domain.spec import decode
 from damascus.tasks.patterns import Library, words
 
 HEAD = "# Patterns\n\n| Keywords | Pattern |\n|---|---|\n"

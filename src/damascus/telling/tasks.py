@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from damascus.domain.ids import short
-from damascus.domain.tasks import JudgedContract, contract_line
+from damascus.domain.judged_contracts import JudgedContract, contract_line
 from damascus.domain.verdict import TaskStatus
 from damascus.domain.waits import ENDED_BY_A_PERSON, ItemState
 from damascus.store.db import Row

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 from damascus.domain.config import Config
 from damascus.domain.described import Described
 from damascus.domain.ids import Sha
+from damascus.domain.judged_contracts import JudgedContract
 from damascus.domain.pictures import Picture
 from damascus.domain.requirement_lines import RequirementLines
 from damascus.domain.requirement_status import MappedTest
@@ -17,7 +18,6 @@ from damascus.domain.run_counts import RunCounts
 from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.domain.survivors import MutationScore, Survivor
-from damascus.domain.tasks import JudgedContract
 from damascus.domain.verdict import Verdict
 
 

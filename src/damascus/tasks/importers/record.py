@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from damascus.domain.errors import UsageError
+from damascus.domain.file_text import decode
 from damascus.domain.inert_markdown import seen
-from damascus.domain.spec import decode
 from damascus.domain.visible import UNSEEN
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")

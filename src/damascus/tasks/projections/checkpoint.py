@@ -6,8 +6,8 @@ What was not run is never ✅: the mark stands for evidence of a run that ended 
 from collections.abc import Sequence
 
 from damascus.domain.inert_markdown import filed
+from damascus.domain.judged_contracts import contract_line
 from damascus.domain.ports import Evidence, GateName, GateResult
-from damascus.domain.tasks import contract_line
 from damascus.domain.verdict import TaskStatus
 from damascus.tasks.projections.facts import FullCheckpoint, TaskFacts
 
