@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -12,6 +14,7 @@ import anyio
 import pytest
 
 from damascus.domain.policy import RETRY_OPTIONS
+from tests.claude_code import claude_program
 from tests.cli import states
 from tests.web.serving import token, window
 from tests.yard import Yard, story
@@ -168,3 +171,29 @@ def test_without_the_extra_one_sentence_says_what_to_install(yard: Yard) -> None
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (1, "")
     assert "pip install 'damascus-orchestrator[mcp]'" in " ".join(done.stderr.split())
+
+
+@pytest.mark.req("X9")
+def test_the_real_claude_code_connects_as_the_page_says(yard: Yard, tmp_path: Path) -> None:
+    """By both commands of docs/mcp.md."""
+    claude = claude_program()
+    page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
+    stdio, http = re.findall(r"^claude (mcp add .*)$", page, re.MULTILINE)
+    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environ = {**yard.environ, **quiet, "HOME": str(tmp_path / "claude"), "PATH": path}
+
+    def ran(words: str) -> str:
+        done = subprocess.run(
+            [str(claude), *shlex.split(words)], cwd=yard.repo, env=environ, capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    with window(yard) as url:
+        ran(stdio.replace("/path/to/your/repository", str(yard.repo)))
+        named = http.replace(" damascus http", " over-http http")
+        ran(named.replace("http://127.0.0.1:8420", url).replace("damascus_3_…", token(yard)))
+        told = [line for line in ran("mcp list").splitlines() if line.startswith(("damascus:", "over-http:"))]
+    assert len(told) == 2 and all("Connected" in line for line in told), told

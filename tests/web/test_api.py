@@ -2,6 +2,8 @@
 
 import json
 import re
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ from damascus.store.db import sql
 from damascus.store.stats import stats
 from damascus.web.api import make_api, models
 from damascus.web.options import Options
+from damascus.web.server import Serving, _bound
+from damascus.web.site import make_site
 from damascus.web.site_state import SiteState
 from tests.cli import states
 from tests.web.serving import program, token, window
@@ -345,6 +349,38 @@ def test_read_only_refuses_a_token_that_may_act(yard: Yard) -> None:
     with program(yard, read_only=True) as client:
         assert "read-only" in problem(client.post("/stories/S-1/cancel", json={}), 403)
         assert client.get("/stories").status_code == 200
+
+
+@pytest.mark.req("X9")
+def test_a_page_of_the_window_uses_its_cookie_and_its_mark(yard: Yard) -> None:
+    """A browser's write needs both, and the page's own origin."""
+    yard.add(story("S-1"))
+    options = Options(port=0)
+    site = make_site(yard.app, yard.project, options)
+    serving = Serving(site, options)
+    with httpx.Client(base_url=serving.start(), trust_env=False, timeout=60) as client:
+        sessions = site.state.window.sessions
+        cookie = sessions.cookie_of("abc", int(time.time()))
+        known = sessions.known(cookie)
+        assert known is not None
+        client.cookies.set(sessions.cookie, cookie)
+        assert client.get("/api/v1/stories").status_code == 200
+        path, origin = "/api/v1/stories/S-1/cancel", {"Origin": serving.url}
+        problem(client.post(path, json={}), 403)
+        problem(client.post(path, json={}, headers=origin), 403)
+        problem(client.post(path, json={}, headers={"Origin": "http://evil.example", "X-CSRF": known.csrf}), 403)
+        assert yard.item("S-1")["phase"] == "build"
+        assert client.post(path, json={}, headers={**origin, "X-CSRF": known.csrf}).status_code == 200
+        tools = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+        told = problem(client.post("/mcp", json=tools, headers={**origin, "X-CSRF": known.csrf}), 401)
+        assert "send a token" in told
+    serving.stop()
+
+
+def test_an_answer_is_not_held_back_by_the_socket() -> None:
+    """Without the protocol named, asyncio leaves Nagle's algorithm on: 40 ms for every answer in two parts."""
+    with _bound("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP
 
 
 @pytest.mark.req("X9")
