@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
+from damascus.agents.claude.command_line import QUIET
 from damascus.domain.policy import RETRY_OPTIONS
 from tests.claude_code import claude_program
 from tests.cli import states
@@ -179,9 +180,8 @@ def test_the_real_claude_code_connects_as_the_page_says(yard: Yard, tmp_path: Pa
     claude = claude_program()
     page = (Path(__file__).parents[2] / "docs" / "mcp.md").read_text()
     stdio, http = re.findall(r"^claude (mcp add .*)$", page, re.MULTILINE)
-    quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environ = {**yard.environ, **quiet, "HOME": str(tmp_path / "claude"), "PATH": path}
+    environ = {**yard.environ, **QUIET, "HOME": str(tmp_path / "claude"), "PATH": path}
 
     def ran(words: str) -> str:
         done = subprocess.run(
