@@ -23,7 +23,8 @@ def mcp(
     done. It talks MCP over stdin and stdout, so an agent's program starts it (docs/mcp.md).
 
     \b
-    Example:  claude mcp add damascus -- damascus -C /path/to/repository mcp
+    Example:  damascus mcp --read-only
+    In Claude Code:  claude mcp add damascus -- damascus -C /path/to/your/repository mcp
     """
     if find_spec("mcp") is None:
         raise DamascusError(MISSING)
