@@ -2,7 +2,7 @@
 
 The cases are derived from the flow's own table of steps. The critics' answers depend on the files alone, so that a
 story that is taken up again goes the same way. Mutants need a stack that has some: `explain_mutants` is killed in
-tests/engine/test_full_stacks.py.
+tests/engine/test_full_stacks.py. A plan's own steps are killed in test_plan_killed.py.
 """
 
 from collections import Counter
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from damascus.engine import flow
+from damascus.engine.flow import planning
 from damascus.engine.flow.hardening import EXPLAIN_MUTANTS
 from damascus.engine.flow.shown import RUN_TESTS
 from damascus.engine.flow.work import SPENT
@@ -28,6 +29,7 @@ from tests.crash.worker_process import Act
 TWICE = {"author_tests", "critique_tests", "mutate", "run_tests"}
 """In this story the tests are sent back once, and the mutants are run again after the fixer."""
 TAKEN = (*FULL, RUN_TESTS, *BY_OTHERS)
+OF_A_PLAN = (planning.WRITE_PLAN, planning.CHECK_PLAN, planning.CRITIQUE_PLAN)
 CASES = [
     (step, point, nth) for step in TAKEN for point in points(step) for nth in ((1, 2) if step.name in TWICE else (1,))
 ]
@@ -87,7 +89,7 @@ def die_and_finish(field: Field, step: Step[Any], point: str, nth: int) -> None:
 def test_no_step_of_a_build_in_full_is_left_out_of_the_kills() -> None:
     modules = [import_module(f"{flow.__name__}.{each.name}") for each in iter_modules(flow.__path__)]
     defined = {each.name for module in modules for each in vars(module).values() if isinstance(each, Step)}
-    assert defined <= {step.name for step in (*STEPS, *TAKEN, SPENT, EXPLAIN_MUTANTS)}
+    assert defined <= {step.name for step in (*STEPS, *TAKEN, SPENT, EXPLAIN_MUTANTS, *OF_A_PLAN)}
 
 
 @pytest.mark.req("D20")
