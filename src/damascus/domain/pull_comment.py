@@ -197,9 +197,14 @@ def _open(receipt: BuildReceipt) -> str:
 
 
 def _first_look(receipt: BuildReceipt) -> str:
-    """The longest stretch of changed code that a requirement rests on."""
+    place = first_look(receipt)
+    return f"Look first at: {code(place, LONG_NAME)}" if place else ""
+
+
+def first_look(receipt: BuildReceipt) -> str:
+    """The longest stretch of changed code that a requirement rests on; "": none is known."""
     places = sorted({place for line in receipt.requirement_lines for place in line.code})
-    return f"Look first at: {code(max(places, key=_length), LONG_NAME)}" if places else ""
+    return max(places, key=_length) if places else ""
 
 
 def _length(place: str) -> int:

@@ -84,10 +84,7 @@ class Main:
         aside.replace(self.folder / FILE)
 
     def _known(self) -> MainLookedAt:
-        try:
-            return MainLookedAt(**json.loads((self.folder / FILE).read_text()))
-        except (OSError, ValueError, TypeError):
-            return MainLookedAt()
+        return last_look(self.folder)
 
     def _is_ancestor(self, commit: str, tip: Sha) -> bool:
         return commit == tip or self.git.run("merge-base", "--is-ancestor", commit, tip, check=False).code == 0
@@ -109,3 +106,11 @@ class Main:
         mirror = self.mirror()
         known = mirror.objects.find([commit])[0] is not None
         return mirror.patch_id(Sha(commit)) if known else None
+
+
+def last_look(folder: Path) -> MainLookedAt:
+    """What was found when main was looked at last, which workers do all the time: no question to git or the queue."""
+    try:
+        return MainLookedAt(**json.loads((folder / FILE).read_text()))
+    except (OSError, ValueError, TypeError):
+        return MainLookedAt()

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from damascus.app import App, Project
 from damascus.domain.ids import Sha, short
-from damascus.engine.on_main import Main
+from damascus.engine.on_main import Main, last_look
+from damascus.store import projects
 from damascus.store.views import StoryRow
 
 NAMED = 10
@@ -16,6 +17,12 @@ def not_on_main(app: App, project: Project) -> dict[str, str]:
     for one in app.repositories(project):
         missing |= _missing(app, one)
     return missing
+
+
+def last_known_missing(app: App, project: Project) -> dict[str, str]:
+    """The same, as the last look found it: for pages, which may not count what is done or wait for git."""
+    rows = projects.repositories(app.database, project.row.uuid)
+    return {name: sha for row in rows for name, sha in last_look(app.folder_of(row)).missing.items()}
 
 
 def _missing(app: App, project: Project) -> dict[str, str]:

@@ -60,14 +60,15 @@ class GraphStatus:
         }
 
 
-def status(app: App, project: Project) -> GraphStatus:
+def status(app: App, project: Project, missing: dict[str, str] | None = None) -> GraphStatus:
+    """`missing` are done stories that main lacks; without them git is asked."""
     db, found = app.database, tasks_of(app.database, project.row)
     if not found:
         raise DamascusError(
             f"no task graph is queued. Queue one: damascus tasks add {project.config.tasks.graph} (docs/task-graph.md)"
         )
     ids = [task.id for task in found]
-    missing = claims.not_on_main(app, project)
+    missing = claims.not_on_main(app, project) if missing is None else missing
     rows = {row.id: claims.marked(row, missing) for row in views.rows_of(db, project.row, ids)}
     judged = judged_contracts(db, ids)
     done = {task.story_id for task in found if task.phase is Phase.DONE}

@@ -43,6 +43,11 @@ def versions(db: Database, item: int, name: str) -> list[Artifact]:
     return [_read(row) for row in db.all("artifact_history", item=item, name=name)]
 
 
+def version_of(db: Database, item: int, name: str, version: int) -> Artifact | None:
+    row = db.one("artifact_version", item=item, name=name, version=version)
+    return _read(row) if row else None
+
+
 def names(db: Database, item: int) -> set[str]:
     return {row["name"] for row in db.all("artifact_versions", item=item)}
 

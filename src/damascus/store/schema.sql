@@ -864,6 +864,8 @@ CREATE INDEX events_of_ends ON public.events_outbox USING btree (project_id, id)
 
 CREATE INDEX events_of_item ON public.events_outbox USING btree (item_id, id);
 
+CREATE INDEX events_of_rejections ON public.events_outbox USING btree (project_id, id) WHERE (kind = 'attempt.rejected'::text);
+
 CREATE INDEX evidence_by_age ON public.evidence USING btree (made_at);
 
 CREATE INDEX evidence_of_repo ON public.evidence USING btree (repo_id);
@@ -898,6 +900,8 @@ CREATE INDEX spending_since ON public.spending USING btree (project_id, at);
 
 CREATE INDEX tokens_of_project ON public.tokens USING btree (project_id, id);
 
+CREATE INDEX work_items_changed ON public.work_items USING btree (project_id, state, phase, updated_at, id);
+
 CREATE INDEX work_items_due ON public.work_items USING btree (project_id, not_before) WHERE ((state = 'waiting'::text) AND (not_before IS NOT NULL));
 
 CREATE INDEX work_items_listed ON public.work_items USING btree (project_id, phase, id);
@@ -907,8 +911,6 @@ CREATE INDEX work_items_moving ON public.work_items USING btree (project_id) WHE
 CREATE INDEX work_items_of_graph ON public.work_items USING btree (project_id, graph_at, id) WHERE (graph IS NOT NULL);
 
 CREATE INDEX work_items_ready ON public.work_items USING btree (project_id, deadline_at, id) WHERE (state = 'ready'::text);
-
-CREATE INDEX work_items_resting ON public.work_items USING btree (project_id, phase, updated_at) WHERE (state = 'resting'::text);
 
 CREATE UNIQUE INDEX work_items_story ON public.work_items USING btree (project_id, lower(story_id));
 

@@ -23,6 +23,6 @@ class Notices:
         return number
 
     def told(self, number: str) -> str:
-        """"" for a number that is not known (any more)."""
+        """ "" for a number that is not known (any more)."""
         with self._guard:
             return self._kept.get(number, "")

@@ -43,7 +43,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"pages": PAGES, "offers": offers.offers, "expects": offers.expects}
-    made.filters |= {"ago": ago, "money": money, "sha": sha, "visible": visible}
+    made.filters |= {"ago": ago, "moment": moment, "money": money, "sha": sha, "visible": visible}
     return made
 
 
@@ -69,6 +69,16 @@ def ago(moment: datetime | None, suffix: str = " ago") -> Markup:
     told = f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     words = between(moment, datetime.now(UTC)) + suffix
     return Markup('<time datetime="{}" title="{}">{}</time>').format(moment.astimezone(UTC).isoformat(), told, words)
+
+
+def moment(at: datetime | None) -> Markup:
+    """The local time, with its day where that is not today; beneath it the time in UTC."""
+    if at is None:
+        return Markup(UNKNOWN)
+    local = at.astimezone()
+    words = f"{local:%H:%M:%S}" if local.date() == datetime.now().astimezone().date() else f"{local:%Y-%m-%d %H:%M:%S}"
+    told = f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(at.astimezone(UTC).isoformat(), told, words)
 
 
 def money(microdollars: int | None) -> str:

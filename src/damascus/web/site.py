@@ -23,7 +23,7 @@ from damascus.web import acting, api, entering, health, icons, streaming
 from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import PROGRAM, Options
-from damascus.web.pages import inbox, now
+from damascus.web.pages import config, events, fleet, graph, inbox, ledger, now, queue, stories, story
 from damascus.web.refusals import Refused, refusal
 from damascus.web.site_state import SiteState
 
@@ -37,6 +37,14 @@ ROUTERS: tuple[APIRouter, ...] = (
     acting.router,
     now.router,
     inbox.router,
+    stories.router,
+    story.router,
+    queue.router,
+    fleet.router,
+    graph.router,
+    ledger.router,
+    events.router,
+    config.router,
 )
 """Every page: a new one is a line here."""
 EXTRAS = {"mcp": "damascus.web.mcp_http"}

@@ -39,3 +39,9 @@ CREATE INDEX tokens_of_project ON tokens (project_id, id);
 
 -- ── a page of stories, newest first, of all phases or of some, without counting or sorting ────────────
 CREATE INDEX work_items_listed ON work_items (project_id, phase, id);
+
+-- Stories by state and phase, changed last first: what a page of the window walks along. It does what work_items_resting did, too.
+CREATE INDEX work_items_changed ON work_items (project_id, state, phase, updated_at, id);
+DROP INDEX work_items_resting;
+-- Why attempts were sent back.
+CREATE INDEX events_of_rejections ON events_outbox (project_id, id) WHERE kind = 'attempt.rejected';

@@ -23,3 +23,12 @@ WHERE item_id = %(item)s::bigint ORDER BY name, version;
 -- name: artifact_history
 SELECT name, version, run_no, step, sha256, content, made_at FROM artifacts
 WHERE item_id = %(item)s::bigint AND name = %(name)s::text ORDER BY version;
+
+-- name: artifact_sizes
+-- What there is, without its content: the newest first.
+SELECT name, version, run_no, step, made_at, octet_length(content) AS bytes FROM artifacts
+WHERE item_id = %(item)s::bigint ORDER BY made_at DESC, name, version DESC LIMIT 200;
+
+-- name: artifact_version
+SELECT name, version, run_no, step, sha256, content, made_at FROM artifacts
+WHERE item_id = %(item)s::bigint AND name = %(name)s::text AND version = %(version)s::integer;
