@@ -8,7 +8,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +38,8 @@ def demo(
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Leave everything in this new folder to look at.")
     ] = None,
+    web: Annotated[bool, typer.Option("--web", help="Watch it in a browser, which goes on until Ctrl-C.")] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the window; 0 takes a free one.")] = 0,
 ) -> int:
     """Take five stories to main in a sample repository; a scripted agent plays the coding agent.
 
@@ -43,10 +48,11 @@ def demo(
 
     \b
     Example:  damascus demo --keep ./demo
+              damascus demo --web
     """
     folder = _folder(keep)
     try:
-        return _run(folder, kept=keep is not None)
+        return _run(folder, kept=keep is not None, port=port if web else None)
     finally:
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -61,7 +67,7 @@ def _folder(keep: Path | None) -> Path:
     return keep.resolve()
 
 
-def _run(folder: Path, *, kept: bool) -> int:
+def _run(folder: Path, *, kept: bool, port: int | None) -> int:
     environ = {key: value for key, value in os.environ.items() if not key.startswith("DAMASCUS_")}
     app = App(environ | {"DAMASCUS_HOME": str(folder / "home")})
     assert app.server is not None
@@ -74,11 +80,29 @@ def _run(folder: Path, *, kept: bool) -> int:
             f"Damascus demo · 5 stories, {SLOTS} slots · scripted agent · local forge · "
             f"PostgreSQL {server.version.split('.')[0]}, embedded, ready in {server.seconds:.1f} s\n"
         )
-        _work(app, project, repository, title)
-        return _tell(app, project, folder, (time.monotonic() - began, kept))
+        with _window(App(app.environ), repository, port) as stays_open:
+            _work(app, project, repository, title)
+            code = _tell(app, project, folder, (time.monotonic() - began, kept))
+            stays_open()
+        return code
     finally:
         app.database.close()
         app.server.stop()
+
+
+@contextmanager
+def _window(app: App, repository: Path, port: int | None) -> Iterator[Callable[[], None]]:
+    """Where one is wanted: open while the demo runs, and after it until Ctrl-C. It waits for nobody's database."""
+    if port is None:
+        yield lambda: None
+        return
+    web = import_module("damascus.cli.web")  # a web server: the demo without it needs none
+    serving = web.opened_window(app, app.project(repository), web.Options(port=port))
+    try:
+        yield lambda: web.until_ended(f"The window stays open until Ctrl-C: {serving.one_time_link()}")
+    finally:
+        serving.stop()
+        app.database.close()
 
 
 def make_repository(folder: Path) -> Path:
@@ -213,7 +237,8 @@ def _full(app: App, facts: list[dict[str, Any]]) -> str:
 def _next(folder: Path, kept: bool) -> str:
     if not kept:
         return (
-            "Next:  damascus demo --keep DIR   the same, left in a folder to look at\n"
+            "Next:  damascus demo --web        the same, watched in a browser\n"
+            "       damascus demo --keep DIR   the same, left in a folder to look at\n"
             "       docs/start.md              the same on your own repository, five minutes"
         )
     return (
@@ -226,4 +251,4 @@ def _next(folder: Path, kept: bool) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(demo(None))
+    sys.exit(demo())

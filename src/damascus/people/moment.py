@@ -8,9 +8,9 @@ from damascus.domain.verdict import Phase
 from damascus.domain.waits import IN_QUEUE, ItemState, WaitKind
 from damascus.people import claims, overview
 from damascus.people.questions import open_questions
-from damascus.store import views
+from damascus.store import ships, views
 from damascus.store.db import Row
-from damascus.store.views import StoryRow, WorkerRow
+from damascus.store.views import ProjectView, StoryRow, WorkerRow
 from damascus.telling import causes, inbox, now, troubles
 from damascus.telling.inbox import OpenQuestionTold
 
@@ -42,9 +42,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Moment:
-    """`alarms` are what holds everything up; `next` is the command for whoever has nothing else to do here."""
+    """`alarms` are what holds everything up, `notes` what is worth knowing. `shipped`: SHIP is declared."""
 
     alarms: tuple[str, ...]
+    notes: tuple[str, ...]
     questions: tuple[OpenQuestionTold, ...]
     stale: tuple[StoryLine, ...]
     moving: tuple[StoryLine, ...]
@@ -55,6 +56,7 @@ class Moment:
     caught: tuple[Counted, ...]
     landed: tuple[Row, ...]
     empty: bool
+    shipped: bool
 
 
 def moment(app: App, project: Project, workers: list[WorkerRow]) -> Moment:
@@ -66,6 +68,7 @@ def moment(app: App, project: Project, workers: list[WorkerRow]) -> Moment:
     questions = tuple(inbox.told(issue) for issue in open_questions(db, project))
     return Moment(
         alarms=tuple(_alarms(app, project, workers)),
+        notes=tuple(_notes(app, project, workers, ready["n"])),
         questions=questions,
         stale=tuple(line for line in lines if line.row.phase == Phase.STALE),
         moving=tuple(line for line in lines if line.row.state == ItemState.LEASED or line.row.wait_kind in MOVING),
@@ -76,6 +79,7 @@ def moment(app: App, project: Project, workers: list[WorkerRow]) -> Moment:
         caught=tuple(_caught(app, project)),
         landed=tuple(db.all("window_landed", project=row.id, today=overview.midnight(), most=LANDED)),
         empty=not lines and not questions and db.one("window_any", project=row.id) is None,
+        shipped=ships.current(db, row.id) is not None,
     )
 
 
@@ -91,6 +95,12 @@ def _alarms(app: App, project: Project, workers: list[WorkerRow]) -> list[str]:
     lost = [claims.told(missing, project.row.main_branch)] if missing else []
     none = overview.no_agent(app, project)
     return [*lost, *overview.halted(app, project), *([none] if none else []), *troubles.told(workers)]
+
+
+def _notes(app: App, project: Project, workers: list[WorkerRow], ready: int) -> list[str]:
+    held_up = overview.held_up(app, project, ProjectView(project.row.name, (), {"ready": ready}, tuple(workers)))
+    none = [] if project.settings.suite else ["the project's own suite: there is none (damascus doctor)"]
+    return [*([f"nothing new is begun: {held_up}"] if held_up else []), *none]
 
 
 def _train(app: App, project: Project) -> list[Row]:

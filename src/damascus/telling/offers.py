@@ -53,6 +53,19 @@ def _cancel(story: str) -> Offer:
     return Offer("cancel", "Cancel", f"damascus cancel {story}", "it ends; what an agent wrote is kept", asks=True)
 
 
+def of_project(shipped: bool) -> list[Offer]:
+    """What concerns everything at once."""
+    if shipped:
+        return [Offer("undo-ship", "Take SHIP back", "damascus ship --undo", "work goes on")]
+    return [
+        Offer("hold", "Hold", "damascus hold REASON", "nothing starts, what runs is stopped with its work saved",
+              words="the reason"),
+        Offer("release", "Release", "damascus release", "every hold of this repository ends"),
+        Offer("ship", "Ship", "damascus ship --by NAME", "everything stops, main is verified for a release", asks=True,
+              may_say="what is released"),
+    ]  # fmt: skip
+
+
 def expects(row: StoryRow) -> str:
     """How the story stands, as a form brings it back: its phase and run."""
     return f"{row.phase} {row.run_no}"

@@ -7,16 +7,19 @@ mark. Programs bring a token and no cookie.
 
 import hmac
 import re
+import traceback
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from damascus.people.bug_reports import saved_traceback
 from damascus.web.callers import KEY, Caller
-from damascus.web.options import LOOPBACK, Options
+from damascus.web.options import LOOPBACKS, Options
 from damascus.web.refusals import Refused, refusal
 from damascus.web.sessions import Sessions
 
@@ -26,9 +29,9 @@ READING = ("GET", "HEAD", "OPTIONS")
 BY_ITSELF = ("/mcp",)
 """Paths that are written to in order to read; what may be done is asked where it is done."""
 LARGEST = 2 * 2**20
+MOST_BUGS = 20
 LARGEST_FORM = 256 * 2**10
 MOST_FIELDS = 50
-LOOPBACKS = (LOOPBACK, "localhost", "[::1]")
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -59,8 +62,9 @@ class Guard:
         self.options = options
         self.sessions = sessions
         self.programs = programs
+        self._bugs: dict[str, Path] = {}
         named = (*LOOPBACKS, options.listen, *options.hosts)
-        self.hosts = {host_only(name) for name in named}
+        self.hosts = {f"[{name}]" if name.count(":") > 1 else host_only(name) for name in named}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -73,7 +77,30 @@ class Guard:
         except Refused as err:
             await refusal(scope["path"], err.status, str(err))(scope, receive, answer)
             return
-        await self.app(scope, receive, answer)
+        await self._answered(scope, receive, answer)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What goes wrong inside is a bug of ours: told by its name, kept in a file, and the window goes on."""
+        begun = False
+
+        async def sent(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sent)
+        except Exception as err:
+            told = self._bug(err)
+            if not begun:
+                await refusal(scope["path"], 500, told)(scope, receive, send)
+
+    def _bug(self, err: Exception) -> str:
+        """Each kept once: a page that looks again every second must not fill the disk."""
+        kind = f"{type(err).__name__}: {traceback.extract_tb(err.__traceback__)[-1:]}"
+        if kind not in self._bugs and len(self._bugs) < MOST_BUGS:
+            self._bugs[kind] = saved_traceback()
+        return f"This is a bug in Damascus: {type(err).__name__}. Details: {self._bugs.get(kind, 'not kept')}"
 
     async def _admitted(self, scope: Scope, receive: Receive) -> Receive:
         """The request as it may go on, its caller known."""
@@ -181,13 +208,17 @@ async def _from_our_form(headers: Headers, receive: Receive, caller: Caller) -> 
 
 
 async def _whole(receive: Receive) -> bytes:
-    body = bytearray()
+    """What is too much is read to its end where that is near: who is cut off in the middle hears no reason."""
+    body, read = bytearray(), 0
     while True:
         message = await receive()
-        body += message.get("body", b"")
-        if len(body) > LARGEST_FORM:
+        part: bytes = message.get("body", b"")
+        read += len(part)
+        body += part if read <= LARGEST_FORM else b""
+        ended = message["type"] == "http.disconnect" or not message.get("more_body")
+        if read > LARGEST or (ended and read > LARGEST_FORM):
             raise Refused(413, "That is more than is taken at once. Nothing was done.")
-        if message["type"] == "http.disconnect" or not message.get("more_body"):
+        if ended:
             return bytes(body)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from damascus.people.acts import Actor
 
 LOOPBACK = "127.0.0.1"
+LOOPBACKS = (LOOPBACK, "localhost", "::1")
 BROWSER = "browser"
 """By what a person acts who uses the window."""
 

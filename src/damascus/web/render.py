@@ -43,6 +43,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"pages": PAGES, "offers": offers.offers, "expects": offers.expects}
+    made.globals |= {"project_offers": offers.of_project}
     made.filters |= {"ago": ago, "moment": moment, "money": money, "sha": sha, "visible": visible}
     return made
 

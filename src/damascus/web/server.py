@@ -3,7 +3,6 @@
 import errno
 import socket
 import threading
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -25,11 +24,9 @@ class Serving:
     def __init__(self, site: FastAPI, options: Options) -> None:
         self.options = options
         self._state: SiteState = site.state.window
-        how: dict[str, Any] = {
-            "log_config": None, "access_log": False, "server_header": False, "proxy_headers": False,
-            "ws": "none", "loop": "asyncio", "http": "h11", "limit_concurrency": MOST_AT_ONCE,
-        }  # fmt: skip
-        self._server = uvicorn.Server(uvicorn.Config(site, timeout_graceful_shutdown=GRACE, **how))
+        self.sessions = self._state.sessions
+        self.hub = self._state.hub
+        self._server = uvicorn.Server(_config(site))
         self._thread: threading.Thread | None = None
         self.url = ""
 
@@ -43,13 +40,29 @@ class Serving:
         return self.url
 
     def one_time_link(self, to: str = "") -> str:
-        return f"{self.url}/enter/{self._state.sessions.link()}{f'?to={to}' if to else ''}"
+        return f"{self.url}/enter/{self.sessions.link()}{f'?to={to}' if to else ''}"
 
     def stop(self) -> None:
         self._state.ending()
         self._server.should_exit = True
         if self._thread is not None:
             self._thread.join(GRACE + 3)
+
+
+def _config(site: FastAPI) -> uvicorn.Config:
+    """Nothing that a request says of where it comes from is believed (proxy_headers)."""
+    return uvicorn.Config(
+        site,
+        ws="none",
+        loop="asyncio",
+        http="h11",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=GRACE,
+    )
 
 
 def _bound(address: str, port: int) -> socket.socket:

@@ -23,7 +23,7 @@ from damascus.web import acting, api, entering, health, icons, streaming
 from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import PROGRAM, Options
-from damascus.web.pages import config, events, fleet, graph, inbox, ledger, now, queue, stories, story
+from damascus.web.pages import audit, config, events, fleet, graph, inbox, ledger, now, queue, stories, story
 from damascus.web.refusals import Refused, refusal
 from damascus.web.site_state import SiteState
 
@@ -45,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     ledger.router,
     events.router,
     config.router,
+    audit.router,
 )
 """Every page: a new one is a line here."""
 EXTRAS = {"mcp": "damascus.web.mcp_http"}
@@ -65,7 +66,6 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
     for kind in (DamascusError, Refused, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
-    site.add_exception_handler(Exception, _bug)
     site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
     return site
 
@@ -93,11 +93,6 @@ async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
             await stack.enter_async_context(extra.running(site))
         yield
     state.hub.end()
-
-
-def _bug(request: Request, err: Exception) -> Response:
-    """One of ours: the traceback is in the log of whoever started the window."""
-    return refusal(request.url.path, 500, f"This is a bug in Damascus: {type(err).__name__}. Its log says more.")
 
 
 def _in_words(request: Request, err: Exception) -> Response:
