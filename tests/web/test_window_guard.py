@@ -13,7 +13,7 @@ from tests.cli.states import asks, claim
 from tests.web.browser_like import Visitor, served
 from tests.yard import Yard, story
 
-PAGES = ("/", "/inbox", "/live", "/act/cancel?story=S-1", "/api/v1/stories", "/metrics", "/nowhere", "/icon.svg")
+PAGES = ("/", "/inbox", "/live", "/act/cancel?story=S-1", "/api/v1/stories", "/metrics", "/nowhere")
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
@@ -64,11 +64,15 @@ def test_a_cookie_is_known_again_and_a_forged_or_old_one_is_not(yard: Yard, visi
     known = Sessions(yard.app.home, yard.row.uuid)
     good = dict(visitor.http.cookies)[known.cookie]
     assert known.known(good)
-    session, since, mark = good.split(".")
-    for bad in (f"{session}x.{since}.{mark}", f"{session}.{int(since) + 1}.{mark}", "", "a.b.c", f"{good}.1", "é.1.é"):
+    session, since, name, mark = good.split(".")
+    changed = (f"{session}x.{since}.{name}.{mark}", f"{session}.{int(since) + 1}.{name}.{mark}",
+               f"{session}.{since}.QWRh.{mark}")  # fmt: skip
+    for bad in (*changed, "", "a.b.c", "a.b.c.d", f"{good}.1", "é.1.é"):
         assert known.known(bad) is None, bad
     assert known.known(known.cookie_of("0" * 16, int(since) - LASTS - 1)) is None
     assert (yard.app.home / "window.key").stat().st_mode & 0o777 == 0o600
+    named = known.enter(known.link("Bob"))
+    assert named is not None and (found := known.known(named)) is not None and found.name == "Bob"
     with served(yard) as again:  # a window that was restarted
         assert httpx.get(again.url, cookies={known.cookie: good}).status_code == 200
 

@@ -15,7 +15,7 @@ from damascus.domain.waits import WaitKind
 from damascus.mcp.caller import Calling, Context
 from damascus.mcp.told import Value, told
 from damascus.people import adding, answering, listing, questions, stories
-from damascus.people.audit import Outcome, audited
+from damascus.people.audit import ActOutcome, audited
 from damascus.people.explaining import explained
 from damascus.people.given import SpecTexts, StoryName, Words
 from damascus.people.meant import refuse_other_phase
@@ -47,7 +47,7 @@ class StoryTools:
     project_now: Callable[[], Project]
     calling: Calling
 
-    def _acting(self, ctx: Context, project: Project, verb: str, target: str) -> AbstractContextManager[Outcome]:
+    def _acting(self, ctx: Context, project: Project, verb: str, target: str) -> AbstractContextManager[ActOutcome]:
         """Around an act: refused to who may only read, and written down."""
         caller = self.calling(ctx)
         if not caller.may_act:

@@ -15,19 +15,19 @@ SHOWN = 100
 
 
 @dataclass
-class Outcome:
+class ActOutcome:
     """What came of it, set by whoever does it."""
 
     said: str = "done"
 
 
 @contextmanager
-def audited(db: Database, project: Project, who: Actor, what: tuple[str, str], where: str) -> Iterator[Outcome]:
+def audited(db: Database, project: Project, who: Actor, what: tuple[str, str], where: str) -> Iterator[ActOutcome]:
     """Around the act itself: `what` is its verb and what it is done to. A refusal is a line too; one that has no
     outcome was not seen to its end."""
     act, target = what
     told = {"who": who.name, "by": who.by, "act": act, "target": target, "origin": where}
-    line, outcome = audit.begin(db, project.row.id, told), Outcome()
+    line, outcome = audit.begin(db, project.row.id, told), ActOutcome()
     try:
         yield outcome
     except DamascusError as err:

@@ -32,7 +32,7 @@ class StoryLine:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CauseCount:
     """So many of what; `most`: that many or more."""
 
     words: str
@@ -50,10 +50,10 @@ class Moment:
     stale: tuple[StoryLine, ...]
     moving: tuple[StoryLine, ...]
     train: tuple[tuple[str, str], ...]
-    waiting: tuple[Counted, ...]
+    waiting: tuple[CauseCount, ...]
     ready: tuple[StoryLine, ...]
-    ready_count: Counted
-    caught: tuple[Counted, ...]
+    ready_count: CauseCount
+    caught: tuple[CauseCount, ...]
     landed: tuple[Row, ...]
     empty: bool
     shipped: bool
@@ -75,7 +75,7 @@ def moment(app: App, project: Project, workers: list[WorkerRow]) -> Moment:
         train=tuple(causes.cars(_train(app, project), row.main_branch)),
         waiting=tuple(_waiting(app, project)),
         ready=tuple(line for line in lines if line.row.state == ItemState.READY),
-        ready_count=Counted("ready", ready["n"], ready["n"] == MOST),
+        ready_count=CauseCount("ready", ready["n"], ready["n"] == MOST),
         caught=tuple(_caught(app, project)),
         landed=tuple(db.all("window_landed", project=row.id, today=overview.midnight(), most=LANDED)),
         empty=not lines and not questions and db.one("window_any", project=row.id) is None,
@@ -108,12 +108,12 @@ def _train(app: App, project: Project) -> list[Row]:
     return app.database.all("window_train", repo=row.repo_id, target=row.main_branch, most=20)
 
 
-def _waiting(app: App, project: Project) -> list[Counted]:
+def _waiting(app: App, project: Project) -> list[CauseCount]:
     kinds, moment = [kind.value for kind in WaitKind], datetime.now(UTC)
     rows = app.database.all("window_waits", project=project.row.id, kinds=kinds, most=MOST)
-    return [Counted(causes.waits(row, moment), row["n"], row["n"] == MOST) for row in rows]
+    return [CauseCount(causes.waits(row, moment), row["n"], row["n"] == MOST) for row in rows]
 
 
-def _caught(app: App, project: Project) -> list[Counted]:
+def _caught(app: App, project: Project) -> list[CauseCount]:
     rows = app.database.all("window_caught", project=project.row.id, today=overview.midnight(), most=MOST)
-    return [Counted(causes.caught(row["verdict"]), row["n"], row["n"] == MOST) for row in rows]
+    return [CauseCount(causes.caught(row["verdict"]), row["n"], row["n"] == MOST) for row in rows]

@@ -15,7 +15,7 @@ from damascus.telling.phrases import clock
 
 
 @dataclass(frozen=True)
-class Standing:
+class Strip:
     """`main_state` is what CI says of main's tip; None where there is no CI that could tell. `money` is "" where no
     agent told of a token."""
 
@@ -32,12 +32,12 @@ class Standing:
     workers: tuple[WorkerRow, ...]
 
 
-def standing(app: App, project: Project) -> Standing:
+def standing(app: App, project: Project) -> Strip:
     db, row = app.database, project.row
     alive = living(app, views.workers(db, row))
     found = db.one("window_strip", project=row.id, repo=row.repo_id, today=midnight())
     assert found is not None
-    return Standing(
+    return Strip(
         project=row.name,
         branch=row.main_branch,
         main=short(claims.main_tip(project)),

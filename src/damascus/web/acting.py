@@ -16,7 +16,7 @@ from damascus.web.callers import caller_of
 from damascus.web.entering import own_path
 from damascus.web.guard import fields_of
 from damascus.web.looking import Look, Looking
-from damascus.web.refusals import Refused
+from damascus.web.refusals import RequestDenied
 from damascus.web.render import render
 from damascus.web.site_state import state_of
 
@@ -55,7 +55,7 @@ def before(look: Looking, verb: str) -> Response:
 def _known(verb: str) -> Act:
     found = ACTS.get(verb)
     if found is None:
-        raise Refused(404, "There is nothing of that name to do.")
+        raise RequestDenied(404, "There is nothing of that name to do.")
     return found
 
 

@@ -17,7 +17,7 @@ Fields = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedFirst:
     """What is said before something that can't be taken back."""
 
     question: str
@@ -29,7 +29,7 @@ class Act:
     """`asks` says what a person has to confirm first; None: nothing."""
 
     do: Callable[[Look, Fields], Done]
-    asks: Callable[[Look, Fields], Asked | None] = lambda look, fields: None
+    asks: Callable[[Look, Fields], AskedFirst | None] = lambda look, fields: None
 
 
 def _who(look: Look) -> Actor:
@@ -62,12 +62,12 @@ def _answer(look: Look, fields: Fields) -> Done:
     return answering.answer(look.app, _question(look, fields), _said(fields), _who(look))
 
 
-def _asks_end(look: Look, fields: Fields) -> Asked | None:
+def _asks_end(look: Look, fields: Fields) -> AskedFirst | None:
     row = _question(look, fields).row
     choice = chosen(row["options"], _said(fields), row["id"], story=row["story_id"] is not None)
     if choice.id is not OptionId.CANCEL:
         return None
-    return Asked(f"Shall {row['story_id']} be cancelled?", ("It ends; what an agent wrote is kept.",))
+    return AskedFirst(f"Shall {row['story_id']} be cancelled?", ("It ends; what an agent wrote is kept.",))
 
 
 # ── stories ───────────────────────────────────────────────────────────────────────────────────────────
@@ -81,8 +81,8 @@ def _cancel(look: Look, fields: Fields) -> Done:
     return stories.cancel(look.app.database, look.project, _story(look, fields))
 
 
-def _asks_cancel(look: Look, fields: Fields) -> Asked:
-    return Asked(f"Shall {_story(look, fields)} be cancelled?", ("It ends; what an agent wrote is kept.",))
+def _asks_cancel(look: Look, fields: Fields) -> AskedFirst:
+    return AskedFirst(f"Shall {_story(look, fields)} be cancelled?", ("It ends; what an agent wrote is kept.",))
 
 
 def _approve(look: Look, fields: Fields) -> Done:
@@ -93,13 +93,13 @@ def _approve(look: Look, fields: Fields) -> Done:
     return changes_of_tasks.approve_stale(db, place, story, _who(look))
 
 
-def _asks_approve(look: Look, fields: Fields) -> Asked | None:
+def _asks_approve(look: Look, fields: Fields) -> AskedFirst | None:
     story = _story(look, fields)
     tests = changes_of_tasks.concerned(look.app.database, look.project, story)
     if tests is None:
         return None
     lines = tuple(f"may change: {test}" for test in tests) or ("No old test is concerned.",)
-    return Asked(f"Shall {story} be built anew from its spec?", lines)
+    return AskedFirst(f"Shall {story} be built anew from its spec?", lines)
 
 
 def _send_back(look: Look, fields: Fields) -> Done:
@@ -114,10 +114,10 @@ def _change(look: Look, fields: Fields) -> Done:
     return changes_of_tasks.change(look.app, look.project, radius, said)
 
 
-def _asks_change(look: Look, fields: Fields) -> Asked:
+def _asks_change(look: Look, fields: Fields) -> AskedFirst:
     story = _story(look, fields)
     radius = changes_of_tasks.blast_radius(look.app, look.project, [story])
-    return Asked(f"Shall {story} become STALE?", tuple(changes_of_tasks.told(radius)))
+    return AskedFirst(f"Shall {story} become STALE?", tuple(changes_of_tasks.told(radius)))
 
 
 def _undo_change(look: Look, fields: Fields) -> Done:
@@ -149,10 +149,10 @@ def _ship(look: Look, fields: Fields) -> Done:
     return Done(f"SHIP is declared by {who}, and main is being verified.", "damascus ship --show")
 
 
-def _asks_ship(look: Look, fields: Fields) -> Asked:
+def _asks_ship(look: Look, fields: Fields) -> AskedFirst:
     lines = ("Nothing new is begun, what runs is stopped with its work saved, and main is verified.",
              f"It is declared by {_who(look).name}. Work goes on once somebody says: {shipping.UNDO}")  # fmt: skip
-    return Asked("Shall SHIP be declared?", lines)
+    return AskedFirst("Shall SHIP be declared?", lines)
 
 
 def _undo_ship(look: Look, fields: Fields) -> Done:

@@ -10,8 +10,7 @@ from damascus.web.site_state import state_of
 
 router = APIRouter()
 USED = (
-    "That link was used already, or is of a window that has ended. A new one is printed each time that it is started: "
-    "damascus web"
+    "That link was used already, or is older than a day. For another one, where the window runs: damascus web --link"
 )
 
 
@@ -23,8 +22,13 @@ def enter(request: Request, secret: str, to: str = "/") -> Response:
     if cookie is None:
         return refusal(request.url.path, 403, USED)
     page = HTMLResponse(environment().get_template("entered.html").render(to=own_path(to)))
-    page.set_cookie(sessions.cookie, cookie, max_age=LASTS, httponly=True, samesite="strict", path="/")
+    page.set_cookie(sessions.cookie, cookie, max_age=LASTS, httponly=True, samesite="strict", secure=_by_tls(request))
     return page
+
+
+def _by_tls(request: Request) -> bool:
+    """A proxy's word; who lies only gets a cookie that is sent less often."""
+    return request.headers.get("x-forwarded-proto", "") == "https"
 
 
 def own_path(path: str) -> str:

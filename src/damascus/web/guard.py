@@ -17,13 +17,14 @@ from anyio.to_thread import run_sync
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from damascus.people.acts import Actor
 from damascus.people.bug_reports import saved_traceback
 from damascus.web.callers import KEY, Caller
-from damascus.web.options import LOOPBACKS, Options
-from damascus.web.refusals import Refused, refusal
+from damascus.web.options import BROWSER, LOOPBACKS, Options
+from damascus.web.refusals import RequestDenied, refusal
 from damascus.web.sessions import Sessions
 
-OPEN = re.compile(r"/(static/[\w.-]+|enter/[\w-]+|healthz|readyz|favicon\.ico)")
+OPEN = re.compile(r"/(static/[\w.-]+|enter/[\w-]+|healthz|readyz|icon\.svg)")
 """Paths that need nobody: nothing of a project is told there."""
 READING = ("GET", "HEAD", "OPTIONS")
 BY_ITSELF = ("/mcp",)
@@ -45,9 +46,11 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-store",
 }
+KEPT_BY_BROWSERS = {"Cache-Control": "no-cache"}
+"""Kept, and asked about each time."""
 ENTER = (
     "This window opens with the link that was printed where it was started: it works once, and this browser is known "
-    "from then on. For another link: damascus web"
+    "from then on. For another link, where the window runs: damascus web --link"
 )
 ONE_THAT_ACTS = "One that may act: damascus token new --scope act"
 Programs = Callable[[str], Caller | None]
@@ -71,10 +74,10 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
             return
-        answer = _with_headers(send)
+        answer = _with_headers(send, HEADERS | (KEPT_BY_BROWSERS if scope["path"].startswith("/static/") else {}))
         try:
             receive = await self._admitted(scope, receive)
-        except Refused as err:
+        except RequestDenied as err:
             await refusal(scope["path"], err.status, str(err))(scope, receive, answer)
             return
         await self._answered(scope, receive, answer)
@@ -122,7 +125,7 @@ class Guard:
         """A name of another site's that leads here (DNS rebinding) is not one of ours."""
         asked = headers.getlist("host")
         if len(asked) != 1 or host_only(asked[0]) not in self.hosts:
-            raise Refused(421, "This window does not answer to that name. Ask for the address that it printed.")
+            raise RequestDenied(421, "This window does not answer to that name. Ask for the address that it printed.")
 
     async def _caller(self, scope: Scope, headers: Headers) -> Caller:
         where = str((scope.get("client") or ("unknown",))[0])
@@ -131,26 +134,27 @@ class Guard:
             scheme, _, token = presented.partition(" ")
             found = await run_sync(self.programs, token.strip()) if scheme.lower() == "bearer" else None
             if found is None:
-                raise Refused(401, "That token is unknown, expired or revoked. Make one: damascus token new")
+                raise RequestDenied(401, "That token is unknown, expired or revoked. Make one: damascus token new")
             return Caller(found.who, "read" if self.options.read_only else found.may, "", where)
         session = self.sessions.known(_cookie(headers, self.sessions.cookie))
         if session is None:
-            raise Refused(401, ENTER)
-        return Caller(self.options.person, "read" if self.options.read_only else "act", session.csrf, where)
+            raise RequestDenied(401, ENTER)
+        who = Actor(session.name, BROWSER) if session.name else self.options.person
+        return Caller(who, "read" if self.options.read_only else "act", session.csrf, where)
 
     def _refuse_foreign(self, headers: Headers) -> None:
         """A browser says where a write comes from; a program has no such place."""
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc.lower() != headers["host"].lower():
-            raise Refused(403, "That was sent by a page of another site. Nothing was done.")
+            raise RequestDenied(403, "That was sent by a page of another site. Nothing was done.")
         if origin is None and headers.get("cookie") and not headers.get("authorization"):
-            raise Refused(403, "That does not say which page it comes from. Nothing was done.")
+            raise RequestDenied(403, "That does not say which page it comes from. Nothing was done.")
 
     def _refuse_write(self, caller: Caller) -> None:
         if self.options.read_only:
-            raise Refused(403, "This window is read-only. Nothing was done. To act, use the command line.")
+            raise RequestDenied(403, "This window is read-only. Nothing was done. To act, use the command line.")
         if caller.may != "act":
-            raise Refused(403, f"That token may only read. Nothing was done. {ONE_THAT_ACTS}")
+            raise RequestDenied(403, f"That token may only read. Nothing was done. {ONE_THAT_ACTS}")
 
 
 def host_only(name: str) -> str:
@@ -169,7 +173,7 @@ def _cookie(headers: Headers, name: str) -> str:
 def _refuse_length(headers: Headers) -> None:
     told = headers.get("content-length", "0")
     if not told.isdecimal() or len(told) > 12 or int(told) > LARGEST:
-        raise Refused(413, "That is more than is taken at once. Nothing was done.")
+        raise RequestDenied(413, "That is more than is taken at once. Nothing was done.")
 
 
 def _limited(receive: Receive, most: int) -> Receive:
@@ -194,7 +198,7 @@ async def _from_our_form(headers: Headers, receive: Receive, caller: Caller) -> 
     if not mark and headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
         mark = fields_of(body).get("csrf", "")
     if not hmac.compare_digest(mark.encode(), caller.csrf.encode()):
-        raise Refused(403, "That form is too old, or not from this window. Nothing was done. Load the page again.")
+        raise RequestDenied(403, "That form is too old, or not of this window. Nothing was done. Load the page again.")
     given = False
 
     async def again() -> Message:
@@ -217,7 +221,7 @@ async def _whole(receive: Receive) -> bytes:
         body += part if read <= LARGEST_FORM else b""
         ended = message["type"] == "http.disconnect" or not message.get("more_body")
         if read > LARGEST or (ended and read > LARGEST_FORM):
-            raise Refused(413, "That is more than is taken at once. Nothing was done.")
+            raise RequestDenied(413, "That is more than is taken at once. Nothing was done.")
         if ended:
             return bytes(body)
 
@@ -231,11 +235,11 @@ def fields_of(body: bytes) -> dict[str, str]:
     return {name: values[-1] for name, values in found.items()}
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, added: dict[str, str]) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in added.items():
                 headers.setdefault(name, value)
         await send(message)
 

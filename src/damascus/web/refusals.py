@@ -10,7 +10,7 @@ from damascus.web.render import environment
 FOR_PROGRAMS = ("/api/", "/metrics", "/mcp", "/live", "/healthz", "/readyz")
 
 
-class Refused(Exception):
+class RequestDenied(Exception):
     """Nothing was done; `status` says why in HTTP's own way, the sentence in ours."""
 
     def __init__(self, status: int, sentence: str) -> None:

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse
 
 from damascus.domain.ids import short
 from damascus.domain.money import in_dollars
-from damascus.people.standing import Standing, standing
+from damascus.people.standing import Strip, standing
 from damascus.system.masking import own_keys, without_secrets
 from damascus.telling import offers
 from damascus.telling.phrases import between, plain
@@ -56,7 +56,7 @@ def _printed(value: object) -> object:
 
 
 def render(
-    template: str, look: "Look", status: int = 200, strip: Standing | None = None, **values: Any
+    template: str, look: "Look", status: int = 200, strip: Strip | None = None, **values: Any
 ) -> HTMLResponse:
     """The page for this look; `template` is of web/templates. `strip`, for who has asked for it already."""
     known = {"look": look, "strip": strip or standing(look.app, look.project), "read_at": datetime.now(UTC)}

@@ -24,7 +24,7 @@ from damascus.web.callers import Caller
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import PROGRAM, Options
 from damascus.web.pages import audit, config, events, fleet, graph, inbox, ledger, now, queue, stories, story
-from damascus.web.refusals import Refused, refusal
+from damascus.web.refusals import RequestDenied, refusal
 from damascus.web.site_state import SiteState
 
 THREADS = 8
@@ -48,6 +48,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     audit.router,
 )
 """Every page: a new one is a line here."""
+PLAIN = {404: "There is no such page in this window.", 405: "That page is only for looking."}
 EXTRAS = {"mcp": "damascus.web.mcp_http"}
 """By the package that each needs."""
 
@@ -64,7 +65,7 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     for extra in _extras():
         extra.mount(site, state)
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
-    for kind in (DamascusError, Refused, HTTPException, RequestValidationError):
+    for kind in (DamascusError, RequestDenied, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
     site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
     return site
@@ -72,7 +73,13 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
 
 def _extras() -> list[ModuleType]:
     """Parts whose packages may not be installed."""
-    return [import_module(module) for package, module in EXTRAS.items() if find_spec(package) is not None]
+    return [import_module(module) for package, module in EXTRAS.items() if _installed(package)]
+
+
+def _installed(package: str) -> bool:
+    """A folder of that name somewhere on the path is none."""
+    found = find_spec(package)
+    return found is not None and found.origin is not None
 
 
 def _programs(state: SiteState) -> Programs:
@@ -98,9 +105,9 @@ async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
 def _in_words(request: Request, err: Exception) -> Response:
     """What a person can cause, in its own words."""
     if isinstance(err, HTTPException):
-        return refusal(request.url.path, err.status_code, str(err.detail))
+        return refusal(request.url.path, err.status_code, PLAIN.get(err.status_code, str(err.detail)))
     if isinstance(err, RequestValidationError):
         return refusal(request.url.path, 422, "That address has a part that means nothing here.")
-    if isinstance(err, Refused):
+    if isinstance(err, RequestDenied):
         return refusal(request.url.path, err.status, str(err))
     return refusal(request.url.path, 503 if isinstance(err, DatabaseUnreachable) else 409, str(err))

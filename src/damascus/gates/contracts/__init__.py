@@ -17,7 +17,7 @@ from damascus.domain.tasks import TaskType
 from damascus.domain.verdict import Verdict
 from damascus.gates.contracts.data_models import look_at_schemas
 from damascus.gates.contracts.descriptions import look_at_descriptions
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 from damascus.gates.contracts.needs import need_packages
 from damascus.gates.contracts.server import descriptions_to_serve, look_at_server
 from damascus.gates.contracts.touched import Touched, unnamed_descriptions
@@ -38,7 +38,7 @@ class Contracts(Gate):
             looked = [Evidence(gate=self.name, tree=candidate.tree, summary=lacks[0].message)] if lacks else []
             return GateResult(gate=self.name, findings=lacks, evidence=looked, unverified=unnamed)
         need_packages(touched, served=bool(descriptions_to_serve(candidate, touched)))
-        look = Look()
+        look = LookAtContracts()
         look_at_descriptions(candidate, touched, look)
         look_at_schemas(candidate, touched, look)
         look_at_zod(self._runner, candidate, touched, look)

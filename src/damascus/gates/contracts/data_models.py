@@ -7,7 +7,7 @@ from typing import Any
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate
 from damascus.domain.scope import Scope
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 from damascus.gates.contracts.permitted import Broken, judge_breaking
 from damascus.gates.contracts.reading import TOO_MUCH, ContractFiles, ask, contract_files
 from damascus.gates.contracts.samples import samples_of, schema_name
@@ -17,7 +17,7 @@ from damascus.scanning.scanner import TooMuchToRead
 TOLD = 5
 
 
-def look_at_schemas(candidate: Candidate, touched: Touched, look: Look) -> None:
+def look_at_schemas(candidate: Candidate, touched: Touched, look: LookAtContracts) -> None:
     for path in touched.schemas:
         new = contract_files(candidate, candidate.commit, path, "schema_files")
         try:
@@ -32,7 +32,7 @@ def look_at_schemas(candidate: Candidate, touched: Touched, look: Look) -> None:
             look.refuse(f"{path} {TOO_MUCH}. Make it smaller or plainer.", path)
 
 
-def _changed(candidate: Candidate, new: ContractFiles, look: Look) -> None:
+def _changed(candidate: Candidate, new: ContractFiles, look: LookAtContracts) -> None:
     path, old = new.path, contract_files(candidate, candidate.base, new.path, "schema_files")
     now = _side(candidate, candidate.commit, new)
     before = _side(candidate, candidate.base, old) if old is not None and not old.problem else None
@@ -49,7 +49,7 @@ def _changed(candidate: Candidate, new: ContractFiles, look: Look) -> None:
         _judge_against(candidate, path, old, told, look)
 
 
-def _judge_samples(path: str, told: dict[str, Any], look: Look) -> None:
+def _judge_samples(path: str, told: dict[str, Any], look: LookAtContracts) -> None:
     wrong, taken = told["wrong"], told["taken"]
     if wrong:
         said = "; ".join(f"{sample}: {why}" for sample, why in list(wrong.items())[:TOLD])
@@ -58,7 +58,9 @@ def _judge_samples(path: str, told: dict[str, Any], look: Look) -> None:
         look.refuse(f"{path} takes what it must not: {', '.join(taken[:TOLD])}.", path)
 
 
-def _judge_against(candidate: Candidate, path: str, old: ContractFiles, told: dict[str, Any], look: Look) -> None:
+def _judge_against(
+    candidate: Candidate, path: str, old: ContractFiles, told: dict[str, Any], look: LookAtContracts
+) -> None:
     if "changes" not in told:
         look.not_checked(path, f"not compared with main's, which {old.problem or told['old_problem']}")
         return

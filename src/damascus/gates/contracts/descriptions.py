@@ -4,7 +4,7 @@ from typing import Any
 
 from damascus.domain.ports import Candidate
 from damascus.gates.contracts import oasdiff
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 from damascus.gates.contracts.permitted import Broken, judge_breaking
 from damascus.gates.contracts.reading import TOO_MUCH, ContractFiles, ask, contract_files
 from damascus.gates.contracts.touched import Touched
@@ -14,7 +14,7 @@ ABSENT = "oasdiff is not installed"
 UNREAD = "oasdiff could not read them"
 
 
-def look_at_descriptions(candidate: Candidate, touched: Touched, look: Look) -> None:
+def look_at_descriptions(candidate: Candidate, touched: Touched, look: LookAtContracts) -> None:
     for path in touched.openapi:
         new = contract_files(candidate, candidate.commit, path)
         old = contract_files(candidate, candidate.base, path)
@@ -27,7 +27,7 @@ def look_at_descriptions(candidate: Candidate, touched: Touched, look: Look) -> 
             look.refuse(f"{path} {TOO_MUCH}. Make it smaller or plainer.", path)
 
 
-def _changed(candidate: Candidate, new: ContractFiles, old: ContractFiles | None, look: Look) -> None:
+def _changed(candidate: Candidate, new: ContractFiles, old: ContractFiles | None, look: LookAtContracts) -> None:
     path = new.path
     if new.problem:
         look.refuse(f"{path} {new.problem}.", path)
@@ -42,7 +42,7 @@ def _changed(candidate: Candidate, new: ContractFiles, old: ContractFiles | None
     look.saw.append(f"{path}: a valid OpenAPI description, {number} operations; {compared}")
 
 
-def _against(candidate: Candidate, told: dict[str, Any], old: ContractFiles | None, look: Look) -> str:
+def _against(candidate: Candidate, told: dict[str, Any], old: ContractFiles | None, look: LookAtContracts) -> str:
     """Says what was found, and by whom."""
     if old is None:
         return "it is new"
@@ -68,7 +68,7 @@ def _broken(change: dict[str, Any]) -> Broken:
     return Broken(f"{change['operation']}: {change['text']}".removeprefix(": "), tuple(change["names"]))
 
 
-def _deleted(candidate: Candidate, old: ContractFiles, look: Look) -> None:
+def _deleted(candidate: Candidate, old: ContractFiles, look: LookAtContracts) -> None:
     offered = [] if old.problem else ask("operations_of", path=old.path, files=old.packed())["operations"]
     broken = [Broken(f"{each}: removed with its description", (each, each.partition(" ")[2])) for each in offered]
     look.saw.append(f"{old.path}: deleted, {len(offered)} operations")

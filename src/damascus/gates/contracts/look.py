@@ -7,7 +7,7 @@ from damascus.domain.verdict import Verdict
 
 
 @dataclass
-class Look:
+class LookAtContracts:
     findings: list[Finding] = field(default_factory=list)
     saw: list[str] = field(default_factory=list)
     """What was checked, contract by contract: the gate's evidence."""

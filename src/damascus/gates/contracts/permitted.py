@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from damascus.domain.ports import Candidate
 from damascus.domain.scope import Scope
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 
 TOLD = 20
 PUT_BACK = "Keep what others rely on and add the new beside it; only the spec (may_break), a person's word, lets it go."
@@ -20,7 +20,7 @@ class Broken:
     names: tuple[str, ...] = ()
 
 
-def judge_breaking(candidate: Candidate, path: str, broken: Sequence[Broken], look: Look) -> None:
+def judge_breaking(candidate: Candidate, path: str, broken: Sequence[Broken], look: LookAtContracts) -> None:
     stable = [each for each in broken if _named(candidate.config.contracts.stable, path, each)]
     rest = [each for each in broken if each not in stable]
     permitted = [each for each in rest if _named(candidate.spec.may_break, path, each)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, GateName, TestRun
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 from damascus.gates.contracts.reading import ask, contract_files
 from damascus.gates.contracts.touched import Touched, named_files
 from damascus.gates.served import Asker, run_server, why_not
@@ -36,7 +36,7 @@ def descriptions_to_serve(candidate: Candidate, touched: Touched) -> list[str]:
     return every if touched.code else [path for path in touched.openapi if path in there]
 
 
-def look_at_server(runner: EvidenceRunner, candidate: Candidate, touched: Touched, look: Look) -> None:
+def look_at_server(runner: EvidenceRunner, candidate: Candidate, touched: Touched, look: LookAtContracts) -> None:
     config, served = candidate.config.contracts, descriptions_to_serve(candidate, touched)
     if not served and (touched.openapi or touched.code):
         why = "there is no description" if config.serve else "no [contracts] serve"
@@ -48,7 +48,7 @@ def look_at_server(runner: EvidenceRunner, candidate: Candidate, touched: Touche
             _judge(runner, candidate, path, asked, look)
 
 
-def _judge(runner: EvidenceRunner, candidate: Candidate, path: str, asked: "Asked", look: Look) -> None:
+def _judge(runner: EvidenceRunner, candidate: Candidate, path: str, asked: "Asked", look: LookAtContracts) -> None:
     if not asked.whole:
         look.refuse(
             f"{path}: `{candidate.config.contracts.serve}` could not be asked: {asked.why}.", path, asked.output

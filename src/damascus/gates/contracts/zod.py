@@ -12,7 +12,7 @@ from typing import Any
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, EvidenceRunner, TestRun
 from damascus.domain.scope import glob_regex
-from damascus.gates.contracts.look import Look
+from damascus.gates.contracts.look import LookAtContracts
 from damascus.gates.contracts.permitted import Broken, judge_breaking
 from damascus.gates.contracts.touched import Touched
 from damascus.gates.runs import evidence, job
@@ -50,7 +50,7 @@ class ZodAnswers:
             self.told = {}
 
 
-def look_at_zod(runner: EvidenceRunner, candidate: Candidate, touched: Touched, look: Look) -> None:
+def look_at_zod(runner: EvidenceRunner, candidate: Candidate, touched: Touched, look: LookAtContracts) -> None:
     there = [path for path in touched.zod if path in candidate.files(candidate.commit)]
     for path in (path for path in touched.zod if path not in there):
         look.saw.append(f"{path}: deleted")
@@ -124,7 +124,7 @@ class Asking:
         return answers.told, run
 
 
-def _judge(path: str, exported: dict[str, dict[str, str]], bad: Samples, look: Look) -> None:
+def _judge(path: str, exported: dict[str, dict[str, str]], bad: Samples, look: LookAtContracts) -> None:
     sampled = 0
     for name, answers in sorted(exported.items()):
         own = {sample: why for sample, why in answers.items() if not sample.startswith("main:")}

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 
-from damascus.people.audit import Outcome, audited
+from damascus.people.audit import ActOutcome, audited
 from damascus.web.callers import Caller, caller_of
 from damascus.web.looking import Look
 
@@ -13,7 +13,7 @@ def caller_in(look: Look) -> Caller:
     return found
 
 
-def acting(look: Look, verb: str, target: str) -> AbstractContextManager[Outcome]:
+def acting(look: Look, verb: str, target: str) -> AbstractContextManager[ActOutcome]:
     """Around the act itself."""
     caller = caller_in(look)
     return audited(look.app.database, look.project, caller.who, (verb, target), caller.where)

@@ -10,7 +10,7 @@ from damascus.people.transcripts import logs_shown, one_log
 from damascus.store import artifacts, views
 from damascus.telling.phrases import size
 from damascus.web.looking import Look, Looking
-from damascus.web.refusals import Refused
+from damascus.web.refusals import RequestDenied
 from damascus.web.render import render
 
 router = APIRouter(include_in_schema=False)
@@ -32,7 +32,7 @@ def artifact(look: Looking, story: str, name: str, version: int = 0) -> HTMLResp
     db = look.app.database
     found = artifacts.version_of(db, row.id, name, version) if version else artifacts.latest(db, row.id, name)
     if found is None:
-        raise Refused(404, f"{row.story_id} has left no such file.")
+        raise RequestDenied(404, f"{row.story_id} has left no such file.")
     text = found.content[:MOST_TEXT].decode("utf-8", errors="replace")
     left = max(len(found.content) - MOST_TEXT, 0)
     told = f"version {found.version}, by step {found.step} of run {found.run_no}"
@@ -57,4 +57,4 @@ def _known(look: Look, story: str) -> views.StoryRow:
     try:
         return views.story_row(look.app.database, look.project.row, story)
     except DamascusError as err:
-        raise Refused(404, str(err)) from None
+        raise RequestDenied(404, str(err)) from None

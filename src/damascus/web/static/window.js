@@ -5,7 +5,7 @@
   const strip = () => document.querySelector("#strip .live");
   const banner = document.getElementById("disconnected");
   const said = document.getElementById("said");
-  const clock = (at) => new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const clock = (at) => new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
   // What is new does not take away what a person is at: a field with words in it, an open detail, the focus.
   const busy = (part) => [...part.querySelectorAll("textarea, input:not([type=hidden])")]
@@ -30,13 +30,21 @@
     }
   }
 
+  // Somebody writes in one of its lines: that one stays, the others are as they are now.
+  function around(part, fresh) {
+    for (const item of part.querySelectorAll("[data-item][id]")) {
+      const other = [...fresh.querySelectorAll("[data-item][id]")].find((one) => one.id === item.id);
+      if (!busy(item)) { if (other) swap(item, other); else item.remove(); } else item.classList.toggle("gone", !other);
+    }
+  }
+
   let asked = 0, asking = false, wanted = null, behind = null, lost = null;
   async function renew() {
     if (asking) { again(OFTEN); return; }
     asking = true;
     asked = Date.now();
     try {
-      const answer = await fetch(location.href, { headers: { "X-Live": "1" }, cache: "no-store" });
+      const answer = await fetch(location.href, { cache: "no-store" });
       if (answer.status === 401) { say("this browser is not known any more: open the link that the window printed"); return; }
       if (!answer.ok) throw new Error(String(answer.status));
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -52,7 +60,7 @@
   function show(fresh) {
     for (const part of document.querySelectorAll("[data-live]")) {
       const other = part.id && fresh.getElementById(part.id);
-      if (other && !busy(part)) swap(part, other);
+      if (other) (busy(part) ? around : swap)(part, other);
     }
     if (document.title !== fresh.title) document.title = fresh.title;
     const icon = document.getElementById("icon"), next = fresh.getElementById("icon");
