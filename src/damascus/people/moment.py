@@ -91,7 +91,7 @@ def story_line(row: StoryRow) -> StoryLine:
 
 
 def _alarms(app: App, project: Project, workers: list[WorkerRow]) -> list[str]:
-    missing = claims.not_on_main(app, project)
+    missing = claims.last_known_missing(app, project)
     lost = [claims.told(missing, project.row.main_branch)] if missing else []
     none = overview.no_agent(app, project)
     return [*lost, *overview.halted(app, project), *([none] if none else []), *troubles.told(workers)]

@@ -60,7 +60,7 @@ class TimelineLine:
 
 
 @dataclass(frozen=True)
-class WholeStory:
+class StoryOnPage:
     """`evidence` is empty with `no_evidence` saying why; the same of the diff."""
 
     why: Explained
@@ -84,7 +84,7 @@ class WholeStory:
     off_main: bool
 
 
-def story_page(app: App, project: Project, name: str) -> WholeStory:
+def story_page(app: App, project: Project, name: str) -> StoryOnPage:
     """`project` is the story's repository (`places.repository_of`)."""
     db = app.database
     why = explained(app, project, name)
@@ -95,7 +95,7 @@ def story_page(app: App, project: Project, name: str) -> WholeStory:
     receipt = receipts.newest_receipt(db, row.id)
     diff, no_diff = _or_why(lambda: _diff(app, project, row.story_id, receipt))
     dispatches = spending.of_story(db, row.id)
-    return WholeStory(
+    return StoryOnPage(
         why=why,
         row=row,
         facts=story.facts(row, whole),
