@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from damascus.store.db import Database, Row
 
-LOOK = 20_000
+LOOK = 10_000
 LAST = 2**62
 
 

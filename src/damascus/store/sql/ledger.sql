@@ -46,7 +46,7 @@ SELECT k.kind, count(w.id)::int AS stories, sum(extract(epoch FROM clock_timesta
  GROUP BY k.kind ORDER BY 3 DESC;
 
 -- name: ledger_open
-SELECT count(*)::int AS n FROM work_items WHERE project_id = %(project)s::bigint AND state <> 'resting';
+SELECT count(*)::int AS n FROM work_items WHERE project_id = %(project)s::bigint AND state IN ('ready', 'leased', 'waiting');
 
 -- name: train
 -- The merge queues of a project, in order.
