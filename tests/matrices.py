@@ -52,6 +52,8 @@ MATRICES = {
     "tests/engine/test_other_hosts.py": 1,
     "tests/engine/test_script_versions.py": 2,
     "tests/escape/test_escapes.py": 10,
+    "tests/examples/test_shop.py": 1,
+    "tests/examples/test_shop_killed.py": 0,
     "tests/examples/": 0,
     "tests/forges/test_gitea_landing.py": 1,
     "tests/forges/test_github_contract.py": 3,

@@ -1,0 +1,3 @@
+"""A small shop: prices, stock and orders."""
+
+NAME = "Corner shop"
