@@ -1,11 +1,9 @@
-"""/mcp: the tools over streamable HTTP, for whoever has a token. Imported where the extra `mcp` is installed."""
+"""/mcp: the tools over streamable HTTP, for whoever has a token. Imported when first asked for (extras.py)."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
 from mcp.server.transport_security import TransportSecuritySettings
-from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from damascus.mcp.caller import BY, Context, ToolCaller
@@ -34,21 +32,15 @@ class Entrance:
         await self.app(scope, receive, send)
 
 
-def mount(site: FastAPI, state: SiteState) -> None:
-    """`site.state.mcp` is what has to run as long as the site does."""
+@asynccontextmanager
+async def running(state: SiteState) -> AsyncIterator[ASGIApp]:
     server = make_server(state.app, state.project, caller_in)
     server.streamable_http_app(
         stateless_http=True, json_response=True, max_request_body_size=LARGEST,
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # the guard is in front
     )  # fmt: skip
-    site.state.mcp = server.session_manager
-    site.router.routes.append(Route(PATH, endpoint=Entrance(server.session_manager.asgi_app)))
-
-
-@asynccontextmanager
-async def running(site: FastAPI) -> AsyncIterator[None]:
-    async with site.state.mcp.run():
-        yield
+    async with server.session_manager.run():
+        yield Entrance(server.session_manager.asgi_app)
 
 
 def caller_in(ctx: Context) -> ToolCaller:

@@ -1,17 +1,16 @@
 """The site: every page mounted, the guard around it."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from importlib import import_module
+from contextlib import asynccontextmanager
 from importlib.resources import files
-from importlib.util import find_spec
-from types import ModuleType
 
+from anyio import create_task_group
 from anyio.to_thread import current_default_thread_limiter
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
 from damascus import __version__
@@ -21,6 +20,7 @@ from damascus.people import tokens
 from damascus.people.acts import Actor
 from damascus.web import acting, api, entering, health, icons, streaming
 from damascus.web.callers import Caller
+from damascus.web.extras import Extra, installed
 from damascus.web.guard import Guard, Programs
 from damascus.web.options import PROGRAM, Options
 from damascus.web.pages import audit, config, events, fleet, graph, inbox, ledger, now, queue, stories, story
@@ -49,8 +49,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 """Every page: a new one is a line here."""
 PLAIN = {404: "There is no such page in this window.", 405: "That page is only for looking."}
-EXTRAS = {"mcp": "damascus.web.mcp_http"}
-"""By the package that each needs."""
+EXTRAS = {"/mcp": ("mcp", "damascus.web.mcp_http")}
+"""The package that each path needs, and the module that answers there."""
 
 
 def make_site(app: App, project: Project, options: Options) -> FastAPI:
@@ -62,24 +62,14 @@ def make_site(app: App, project: Project, options: Options) -> FastAPI:
     for router in ROUTERS:
         site.include_router(router)
     site.mount(api.PATH, api.make_api(state))
-    for extra in _extras():
-        extra.mount(site, state)
+    extras = {path: Extra(module, state) for path, (package, module) in EXTRAS.items() if installed(package)}
+    site.router.routes += [Route(path, endpoint=extra) for path, extra in extras.items()]
+    site.state.extras = list(extras.values())
     site.mount("/static", StaticFiles(directory=str(files("damascus.web") / "static")), name="static")
     for kind in (DamascusError, RequestDenied, HTTPException, RequestValidationError):
         site.add_exception_handler(kind, _in_words)
     site.add_middleware(Guard, options=options, sessions=state.sessions, programs=_programs(state))
     return site
-
-
-def _extras() -> list[ModuleType]:
-    """Parts whose packages may not be installed."""
-    return [import_module(module) for package, module in EXTRAS.items() if _installed(package)]
-
-
-def _installed(package: str) -> bool:
-    """A folder of that name somewhere on the path is none."""
-    found = find_spec(package)
-    return found is not None and found.origin is not None
 
 
 def _programs(state: SiteState) -> Programs:
@@ -95,10 +85,11 @@ async def _lifespan(site: FastAPI) -> AsyncIterator[None]:
     current_default_thread_limiter().total_tokens = THREADS
     state: SiteState = site.state.window
     state.hub.start()
-    async with AsyncExitStack() as stack:
-        for extra in _extras():
-            await stack.enter_async_context(extra.running(site))
+    async with create_task_group() as extras:
+        for extra in site.state.extras:
+            extras.start_soon(extra.run)
         yield
+        extras.cancel_scope.cancel()
     state.hub.end()
 
 
