@@ -12,7 +12,7 @@ help:  ## this list
 .venv/ready: pyproject.toml constraints.txt
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "setting up .venv (once; about a minute)"
-	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts,visual,receipts,mcp]'
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,contracts,visual,receipts,mcp,traces]'
 	@$(PY) -m compileall -q src/damascus
 	@touch $@
 

@@ -117,7 +117,7 @@ def make_tools(
     judges = gates(checkouts.runner, project.mirror, scanner := Scanner(), pictures, owners)
     config = project.config
     return Tools(
-        db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(),
+        db=app.database, project=project.row, home=app.home, folder=project.folder, log=log or NoLog(), config=config,
         mirror=project.mirror, snapshots=Snapshots(project.mirror),
         workspaces=Workspaces(project.worktrees, project.mirror, config.project.branch_prefix),
         forge=RetriedForge(forge, _retries(config)), window=window(config.queue.window, forge.runs_ci),

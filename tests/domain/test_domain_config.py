@@ -102,6 +102,8 @@ ALLOWED = {
     ("writes", "gate"): "person",
     ("agent", "refiner_approval"): "auto",
     ("forge", "kind"): "gitea",
+    ("notify", "quiet"): "22:00-07:00",
+    ("notify", "on"): "done,budget",
 }
 """Where not every value of the type is one of the key."""
 
@@ -125,7 +127,15 @@ def test_every_key_has_a_variable_but_those_that_judge(section: str, key: str, i
         type(getattr(table, field)), "x,y"
     )
     changed = getattr(getattr(parse_config("", {name: text}), section), field)
-    known: dict[str, object] = {"true": True, "3": 3, "2.5": 2.5, "x,y": ["x", "y"], "60": 60, "1024": 1024}
+    known: dict[str, object] = {
+        "true": True,
+        "3": 3,
+        "2.5": 2.5,
+        "x,y": ["x", "y"],
+        "done,budget": ["done", "budget"],
+        "60": 60,
+        "1024": 1024,
+    }
     assert changed == known.get(text, text)
 
 

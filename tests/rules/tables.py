@@ -30,6 +30,7 @@ from damascus.engine.lifecycle import FULL, SOMETIMES, STEPS
 from damascus.engine.services import ServiceName
 from damascus.engine.step import Step, agent_steps
 from damascus.tasks.fields import TaskField
+from damascus.web.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
 MARKED = re.compile(r"<!-- table: (?P<name>[a-z_]+) -->\n(?P<table>.*?)<!-- end of table -->", re.DOTALL)
@@ -141,6 +142,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "task_fields": lambda: described(["field", "means"], TaskField),
     "task_types": lambda: described(["type", "means"], TaskType),
     "contract_kinds": lambda: described(["kind", "a test runs"], ContractKind),
+    "metrics": lambda: table(
+        ["metric", "type", "labels", "tells"],
+        ([f"`{one.name}`", one.kind, ", ".join(f"`{name}`" for name in one.labels), one.means] for one in METRICS),
+    ),
     "options": lambda: table(["id", "what it does"], ([f"`{one}`", one.means] for one in OptionId if one)),
 }
 

@@ -8,7 +8,7 @@ DELIVERED = {
     *(f"W{n}" for n in range(1, 23)),
     *(f"A{n}" for n in range(1, 18)),
     *(f"F{n}" for n in range(1, 15)),
-    "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X15", "X16", "X17",
+    "X1", "X2", "X3", "X4", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X15", "X16", "X17", "X18",
 }  # fmt: skip
 
 

@@ -9,8 +9,10 @@ import pytest
 from damascus.domain.events import EventKind
 from damascus.domain.halt import HaltReason
 from damascus.domain.merge_queue import EntryState
+from damascus.domain.notices import NoticeTarget
 from damascus.domain.verdict import ACTIVE, Milestone, Phase
 from damascus.domain.waits import ItemState, WaitKind
+from damascus.store.cursors import StreamReader
 from damascus.store.db import Database
 from tests.store.lane import Lane
 
@@ -38,6 +40,8 @@ DECIDED = "INSERT INTO decisions (project_id, number, item_id, title) VALUES"
 ASSUMED = "INSERT INTO assumptions (project_id, number, item_id, assumption) VALUES"
 SHIP = "INSERT INTO ships (project_id, declared_by,"
 TOKEN = "INSERT INTO tokens (project_id, name, scope, sha256, made_by) VALUES"
+CURSOR = "INSERT INTO stream_cursors (project_id, reader, seq) VALUES"
+NOTICE = "INSERT INTO notices (project_id, target, first_seq, last_seq, title, lines, sent_at, given_up_at) VALUES"
 RAISED = "INSERT INTO budget_raises (project_id, unit, amount) VALUES"
 
 CHECKS = {
@@ -93,6 +97,9 @@ CHECKS = {
     "tokens_keep_a_hash": f"{TOKEN} ({PROJECT}, 'n', 'read', 'damascus_1_secret', 'Ada')",
     "queue_only_one_check": "UPDATE queue SET only_one = false",
     "stream_only_one_check": "UPDATE stream SET only_one = false",
+    "stream_cursors_reader_check": f"{CURSOR} ({PROJECT}, 'somebody', 0)",
+    "notices_target_check": f"{NOTICE} ({PROJECT}, 'pigeon', 1, 2, 't', '[]', NULL, NULL)",
+    "notices_end_once": f"{NOTICE} ({PROJECT}, 'webhook', 1, 2, 't', '[]', now(), now())",
 }  # fmt: skip
 
 KEYS = {
@@ -131,6 +138,9 @@ KEYS = {
     "human_issues_item_id_fkey": f"{ISSUE} ({PROJECT}, 0, 'why?', 'question')",
     "flaky_tests_project_id_fkey": f"{FLAKY} (0, {REPO}, 'j', 't', 'x')",
     "flaky_tests_repo_id_fkey": f"{FLAKY} ({PROJECT}, 0, 'j', 't', 'x')",
+    "stream_cursors_project_id_fkey": f"{CURSOR} (0, 'notifier', 0)",
+    "event_counts_project_id_fkey": "INSERT INTO event_counts (project_id, kind, n) VALUES (0, 'story.landed', 1)",
+    "notices_project_id_fkey": f"{NOTICE} (0, 'webhook', 1, 2, 't', '[]', NULL, NULL)",
     "ships_project_id_fkey": f"{SHIP} note) VALUES (0, 'Ada', '')",
     "tokens_project_id_fkey": f"{TOKEN} (0, 'n', 'read', repeat('a', 64), 'Ada')",
     "audit_project_id_fkey": "INSERT INTO audit (project_id, who, by, act, target, origin)"
@@ -161,6 +171,8 @@ WORDS: dict[str, set[str]] = {
     "pattern_uses_state_check": {"offered", "applied"},
     "repo_holds_halt_check": set(HaltReason),
     "tokens_scope_check": {"read", "act"},
+    "stream_cursors_reader_check": set(StreamReader),
+    "notices_target_check": set(NoticeTarget),
 }
 """What the code says. A word more or less there needs a migration that changes the constraint."""
 

@@ -64,6 +64,8 @@ VERBS: Mapping[str, Verb] = {
     "rescue": Verb("rescue", "List and restore whatever an agent wrote."),
     "write": Verb("write", "Stage, show, apply and reject single writes."),
     "db": Verb("db", "The database: start, stop, status, back-up, restore."),
+    "notify": Verb("notify", "Messages to people: send one by hand."),
+    "service": Verb("service", "This project as a service of your systemd."),
     "gateway": Verb("gateway", "A model gateway on this machine: LiteLLM."),
     "token": Verb("token", "Tokens for programs: the API and MCP."),
     "mcp": Verb("mcp", "Serve this project to an agent, over MCP.", "mcp"),

@@ -7,8 +7,10 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from damascus.domain.config_notify import NotifyConfig
+from damascus.domain.config_section import Section
 from damascus.domain.config_values import ByRole, FolderOnMain
 from damascus.domain.errors import UsageError
 from damascus.domain.scope import SETTINGS_FILE
@@ -17,12 +19,6 @@ SkippableStep = Literal[
     "load_context", "clarify", "author_tests", "critique_tests", "critique_code", "mutate", "fix", "docs", "self_review"
 ]
 """All of the flow but what makes a commit of it: branch, implement, commit."""
-
-
-class Section(BaseModel):
-    """A table of damascus.toml: unknown keys and wrong types are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class ProjectConfig(Section):
@@ -505,6 +501,7 @@ class Config(Section):
     sandbox: SandboxConfig = SandboxConfig()  # type: ignore[call-arg]
     limits: LimitsConfig = LimitsConfig()  # type: ignore[call-arg]
     retention: RetentionConfig = RetentionConfig()  # type: ignore[call-arg]
+    notify: NotifyConfig = NotifyConfig()  # type: ignore[call-arg]
     retry: Retry = Retry()  # type: ignore[call-arg]
 
 

@@ -51,6 +51,8 @@ class ServiceName(Described):
     )
     HALTS = "halts", "counts attempts in a row that ended blocked, and looks for required secrets"
     AGENT = "agent", "checks whether a gateway or agent that failed works again"
+    NOTIFIER = "notifier", "tells people what [notify] names: needs-you, done, halted, budget"
+    TRACER = "tracer", "sends a trace of each story that came to rest to the OpenTelemetry collector"
     HEARTBEAT = "heartbeat", "renews the leases of this worker"
     STEPS = "steps", "publishes the step that each of its stories is in"
     CHECKPOINTS = "checkpoints", "saves what agents have written so far"

@@ -125,6 +125,8 @@ class Tools:
     home: Path = Path()
     """The data folder."""
     log: Log = field(default_factory=NoLog)
+    config: Config = field(default_factory=Config)
+    """Main's damascus.toml when the worker began: for what is no story's. A story is judged by `read_config`."""
     top: Path | None = None
     """The person's own folder of the repository; None on a host that has none."""
 

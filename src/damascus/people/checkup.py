@@ -15,7 +15,7 @@ from damascus.domain.errors import DamascusError, TransientError
 from damascus.domain.ports import Probed
 from damascus.forges.doctor import examine as examine_forge
 from damascus.git.repository import Repository
-from damascus.people import contract_tools, mutation_tools, trials, visual_tools
+from damascus.people import contract_tools, mutation_tools, notify_checks, trace_checks, trials, visual_tools
 from damascus.people.setting_up import found_in
 from damascus.people.workers import living
 from damascus.stacks.gate_commands import NO_COMMAND, GateCommand
@@ -56,6 +56,8 @@ def examine(app: App, here: Path, *, test: bool) -> Iterator[Check]:
     yield _sandbox(project)
     yield _disk(app, project)
     yield from _services(app, project)
+    yield from notify_checks.examine(app, project)
+    yield from trace_checks.examine(app)
     if test:
         yield from trials.examine(app, project)
 

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from damascus.app import App, Project
-from damascus.domain.config import Config, Section, variable
+from damascus.domain.config import Config, variable
+from damascus.domain.config_section import Section
 from damascus.domain.described import Described
 from damascus.domain.ids import SHA_PATTERN
 from damascus.domain.scope import SETTINGS_FILE

@@ -332,6 +332,13 @@ CREATE TABLE public.decisions (
 
 COMMENT ON CONSTRAINT decisions_from_one ON public.decisions IS 'Decisions are counted from one, as DECISIONS.md shows them.';
 
+CREATE TABLE public.event_counts (
+    project_id bigint NOT NULL,
+    kind text NOT NULL,
+    word text DEFAULT ''::text NOT NULL,
+    n bigint NOT NULL
+);
+
 CREATE TABLE public.event_numbers (
     seq bigint NOT NULL,
     event_id bigint NOT NULL
@@ -397,6 +404,40 @@ CREATE TABLE public.leases (
     expires_at timestamp with time zone NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.01', autovacuum_vacuum_threshold='50');
+
+CREATE TABLE public.notices (
+    id bigint NOT NULL,
+    project_id bigint NOT NULL,
+    target text NOT NULL,
+    first_seq bigint NOT NULL,
+    last_seq bigint NOT NULL,
+    title text NOT NULL,
+    lines jsonb NOT NULL,
+    made_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    not_before timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    tries integer DEFAULT 0 NOT NULL,
+    taken_until timestamp with time zone,
+    sent_at timestamp with time zone,
+    given_up_at timestamp with time zone,
+    error text,
+    CONSTRAINT notices_end_once CHECK (((sent_at IS NULL) OR (given_up_at IS NULL))),
+    CONSTRAINT notices_target_check CHECK ((target = ANY (ARRAY['command'::text, 'webhook'::text, 'desktop'::text])))
+);
+
+COMMENT ON CONSTRAINT notices_end_once ON public.notices IS 'What was sent is not given up.';
+
+COMMENT ON CONSTRAINT notices_target_check ON public.notices IS 'command: a command of [notify], the message on its stdin
+webhook: an address that a variable holds
+desktop: notify-send';
+
+ALTER TABLE public.notices ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.notices_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.pattern_uses (
     item_id bigint NOT NULL,
@@ -654,6 +695,18 @@ CREATE TABLE public.stream (
 
 COMMENT ON CONSTRAINT stream_only_one_check ON public.stream IS 'There is one stream.';
 
+CREATE TABLE public.stream_cursors (
+    project_id bigint NOT NULL,
+    reader text NOT NULL,
+    seq bigint NOT NULL,
+    taken_until timestamp with time zone,
+    CONSTRAINT stream_cursors_reader_check CHECK ((reader = ANY (ARRAY['notifier'::text, 'counter'::text, 'tracer'::text])))
+);
+
+COMMENT ON CONSTRAINT stream_cursors_reader_check ON public.stream_cursors IS 'notifier: makes notices of events
+counter: counts events, for metrics
+tracer: sends a trace of each story that came to rest';
+
 CREATE TABLE public.tokens (
     id bigint NOT NULL,
     project_id bigint NOT NULL,
@@ -746,6 +799,9 @@ ALTER TABLE ONLY public.decisions
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_pkey PRIMARY KEY (project_id, number);
 
+ALTER TABLE ONLY public.event_counts
+    ADD CONSTRAINT event_counts_pkey PRIMARY KEY (project_id, kind, word);
+
 ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_event_id_key UNIQUE (event_id);
 
@@ -780,6 +836,12 @@ ALTER TABLE ONLY public.leases
 
 ALTER TABLE ONLY public.repo_locks
     ADD CONSTRAINT never_two_repositories_of_one_chain EXCLUDE USING gist (line WITH &&);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_project_id_target_last_seq_key UNIQUE (project_id, target, last_seq);
 
 ALTER TABLE ONLY public.pattern_uses
     ADD CONSTRAINT pattern_uses_pkey PRIMARY KEY (item_id, pattern);
@@ -835,6 +897,9 @@ ALTER TABLE ONLY public.ships
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_pkey PRIMARY KEY (item_id, run_no, step, key, fence);
 
+ALTER TABLE ONLY public.stream_cursors
+    ADD CONSTRAINT stream_cursors_pkey PRIMARY KEY (project_id, reader);
+
 ALTER TABLE ONLY public.stream
     ADD CONSTRAINT stream_pkey PRIMARY KEY (only_one);
 
@@ -875,6 +940,8 @@ CREATE INDEX file_owners_of_item ON public.file_owners USING btree (item_id);
 CREATE INDEX flaky_tests_of_project ON public.flaky_tests USING btree (project_id, last_seen);
 
 CREATE INDEX human_issues_open ON public.human_issues USING btree (project_id, id) WHERE (closed_at IS NULL);
+
+CREATE INDEX notices_unsent ON public.notices USING btree (project_id, id) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL));
 
 CREATE INDEX queue_entries_line ON public.queue_entries USING btree (repo_id, target, pos);
 
@@ -940,6 +1007,9 @@ ALTER TABLE ONLY public.decisions
 ALTER TABLE ONLY public.decisions
     ADD CONSTRAINT decisions_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
+ALTER TABLE ONLY public.event_counts
+    ADD CONSTRAINT event_counts_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
 ALTER TABLE ONLY public.event_numbers
     ADD CONSTRAINT event_numbers_event_id_fkey FOREIGN KEY (event_id) REFERENCES public.events_outbox(id);
 
@@ -975,6 +1045,9 @@ ALTER TABLE ONLY public.journal
 
 ALTER TABLE ONLY public.leases
     ADD CONSTRAINT leases_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
+
+ALTER TABLE ONLY public.notices
+    ADD CONSTRAINT notices_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.pattern_uses
     ADD CONSTRAINT pattern_uses_item_id_fkey FOREIGN KEY (item_id) REFERENCES public.work_items(id);
@@ -1023,6 +1096,9 @@ ALTER TABLE ONLY public.spending
 
 ALTER TABLE ONLY public.spending
     ADD CONSTRAINT spending_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
+
+ALTER TABLE ONLY public.stream_cursors
+    ADD CONSTRAINT stream_cursors_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);
 
 ALTER TABLE ONLY public.tokens
     ADD CONSTRAINT tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES public.projects(id);

@@ -18,7 +18,7 @@ from damascus.app import App, Project
 from damascus.domain.errors import DamascusError, DatabaseUnreachable
 from damascus.people import tokens
 from damascus.people.acts import Actor
-from damascus.web import acting, api, entering, health, icons, streaming
+from damascus.web import acting, api, entering, health, icons, metrics, streaming
 from damascus.web.callers import Caller
 from damascus.web.extras import Extra, installed
 from damascus.web.guard import Guard, Programs
@@ -33,6 +33,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     entering.router,
     icons.router,
     health.router,
+    metrics.router,
     streaming.router,
     acting.router,
     now.router,

@@ -32,6 +32,11 @@ class SiteState:
         """The window is about to be closed: streams end first, so that nobody is waited for."""
         self.hub.end()
 
+    @property
+    def last_project(self) -> Project:
+        """As it was last opened: for what must answer without the database, too."""
+        return self._project
+
     def project(self) -> Project:
         """As main has it, at most half a minute old. One without a folder on this host stays as it was opened."""
         with self._guard:
@@ -45,5 +50,3 @@ def state_of(request: Request) -> SiteState:
     found = request.app.state.window
     assert isinstance(found, SiteState)
     return found
-
-

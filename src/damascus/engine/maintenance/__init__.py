@@ -1,6 +1,6 @@
 """What keeps the house in order while stories are worked: one small service per file, one thread for all; only the
-cascade and the look for regressions, which run tests, and the look at a gateway, which may be silent, have their
-own."""
+cascade and the look for regressions, which run tests, the look at a gateway, which may be silent, and what is sent
+elsewhere (outward.py) have their own."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,6 +12,7 @@ from damascus.engine.agent_step import agent_fault
 from damascus.engine.halts import look_at_halts
 from damascus.engine.maintenance.cascade import Cascade
 from damascus.engine.maintenance.landed import check_landed
+from damascus.engine.maintenance.outward import Outward
 from damascus.engine.maintenance.projector import EVERY as PROJECT_EVERY
 from damascus.engine.maintenance.projector import Projector
 from damascus.engine.maintenance.pruner import prune
@@ -56,11 +57,13 @@ class Housekeeping:
         self.services += [Service(n, LOOK_AT_BOXES, t.look) for n, t in zip(names, self._ticking, strict=True)]
         cascade = Cascade({tools.project.repo_id: tools for tools in everyone})
         self.regressions = Regressions(everyone)
+        self.outward = Outward(first)
         reports = Reports(first.db, first.home, worker_id, first.log)
         threads = {
             "housekeeping": self.services,
             ServiceName.CASCADE: [Service(ServiceName.CASCADE, cascade.every, cascade.look)],
             ServiceName.REGRESSIONS: [Service(ServiceName.REGRESSIONS, self.regressions.every, self.regressions.look)],
+            **self.outward.services(),
             ServiceName.AGENT: [Service(ServiceName.AGENT, 5.0, lambda: agent_fault.look_after_all(everyone))],
         }
         self.threads = [Supervisor(name, services, reports) for name, services in threads.items()]
@@ -98,6 +101,7 @@ class Housekeeping:
         for each in self._ticking:
             with suppress(Exception):  # what landed last; the next worker does it otherwise
                 each.look()
+        self.outward.last_look()
 
 
 def _of_each(name: str, interval: float, work: Callable[[Tools], object], everyone: Sequence[Tools]) -> list[Service]:
