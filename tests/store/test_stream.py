@@ -153,10 +153,11 @@ def test_a_long_past_is_numbered_in_pieces(lane: Lane) -> None:
 
 @pytest.mark.req("X11")
 def test_writers_of_events_pay_nothing(lane: Lane) -> None:
-    """No trigger but the foreign keys' own, and no index beside the key, the one that `show` reads by, and a
-    partial one of the few events by which attempts in a row are counted."""
+    """No trigger but the foreign keys' own, and no index beside the key, the one that `show` reads by, and partial
+    ones of the few events by which attempts in a row are counted, and which tell what was caught."""
     indexes = lane.query("SELECT indexname AS name FROM pg_indexes WHERE tablename = 'events_outbox' ORDER BY 1")
-    assert [row["name"] for row in indexes] == ["events_of_ends", "events_of_item", "events_outbox_pkey"]
+    known = ["events_of_ends", "events_of_item", "events_of_rejections", "events_outbox_pkey"]
+    assert [row["name"] for row in indexes] == known
     triggers = "SELECT 1 FROM pg_trigger WHERE tgrelid = 'events_outbox'::regclass AND NOT tgisinternal"
     assert lane.query(triggers) == []
 

@@ -13,6 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from damascus.people import tokens
+from damascus.people.acts import Actor
 from tests.crash.field import AGENT, shell_story
 from tests.waiting import LONG, eventually
 from tests.yard import Yard, story
@@ -83,6 +85,22 @@ def test_a_taken_port_and_a_door_that_is_not_opened_are_one_sentence(yard: Yard)
     open_door = [DAMASCUS, "web", "--port", "0", "--listen", "0.0.0.0"]
     done = subprocess.run(open_door, cwd=yard.repo, env=yard.environ, capture_output=True, text=True)
     assert done.returncode == 1 and "damascus token new" in " ".join(done.stderr.split())
+
+
+@pytest.mark.req("X8", "X12")
+def test_other_machines_come_in_once_there_is_a_token_and_a_second_browser_gets_a_link(yard: Yard) -> None:
+    """Bound to another address of this machine's own loopback."""
+    tokens.new(yard.db, yard.app.project(yard.repo), "read", Actor("Ada"))
+    with running(yard, "web", "--port", "0", "--listen", "127.0.0.2", "--host", "dash.example") as web:
+        client = web.entered()
+        assert client.get("/").status_code == client.get("/", headers={"Host": "dash.example"}).status_code == 200
+        assert client.get("/", headers={"Host": "other.example"}).status_code == 421
+        assert "without TLS" in " ".join(web.said.read_text().split())
+        link = [DAMASCUS, "web", "--link", "--listen", "127.0.0.2", "--port", str(client.base_url.port)]
+        told = subprocess.run(link, cwd=yard.repo, env=yard.environ, capture_output=True, text=True, check=True)
+        second = httpx.Client()
+        assert second.get(told.stdout.strip()).status_code == 200 and second.get(client.base_url).status_code == 200
+        assert httpx.get(told.stdout.strip()).status_code == 403
 
 
 @pytest.mark.req("X12")
