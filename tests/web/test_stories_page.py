@@ -14,6 +14,7 @@ from damascus.store.db import Database, sql
 from tests.cli import states
 from tests.store.test_views import fill
 from tests.web.reading import Browser
+from tests.web.test_page_statements import rows_read
 from tests.yard import Yard, story
 
 pytestmark = pytest.mark.req("X12")
@@ -122,10 +123,3 @@ def test_a_page_never_walks_through_all_stories(db: Database, asked: dict[str, s
     text = f"EXPLAIN (ANALYZE, FORMAT JSON) {sql('stories_page')}"
     [plan] = db.run(lambda c: c.execute(text.encode(), params).fetchall())
     assert max(rows_read(plan["QUERY PLAN"][0]["Plan"])) <= 51 * len(wanted.pairs)
-
-
-def rows_read(plan: dict) -> Iterator[int]:  # type: ignore[type-arg]
-    """Of each part of a plan: rows that it gave or threw away, in all its loops."""
-    yield int((plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"])
-    for part in plan.get("Plans", ()):
-        yield from rows_read(part)

@@ -2,9 +2,11 @@
 -- is finished.
 
 -- name: ledger_landed
--- The latest landed stories: when, after how long, in how many tries, for how much.
+-- The latest landed stories: when, after how long, in how many tries, for how much. OFFSET: each story's own events are read, not every
+-- rejection of the project for each.
 SELECT i.id AS item_id, i.story_id, i.created_at, i.first_attempted_at, l.created_at AS landed_at,
-       (SELECT count(*) FROM events_outbox e WHERE e.item_id = i.id AND e.kind = 'attempt.rejected')::int AS rejected,
+       (SELECT count(*) FROM (SELECT o.kind FROM events_outbox o WHERE o.item_id = i.id OFFSET 0) e WHERE e.kind = 'attempt.rejected')::int
+           AS rejected,
        s.tokens, CASE WHEN s.unpriced THEN NULL ELSE s.microdollars END AS microdollars
   FROM (SELECT e.item_id, e.created_at FROM events_outbox e
          WHERE e.project_id = %(project)s::bigint AND e.kind = 'story.landed'
