@@ -13,6 +13,7 @@ from damascus.domain.spec import parse_spec
 from damascus.domain.tasks import ContractKind, TaskType, TestContract
 from damascus.domain.verdict import Kind
 from damascus.stacks.stack import BaseFiles
+from damascus.tasks.differences import differences
 from damascus.tasks.specs import parsed, spec_of
 from damascus.tasks.task import Fault, Task
 from damascus.tasks.task_commands import TestGround, command_of
@@ -29,7 +30,7 @@ TASK = Task(
     domain="io",
     depends_on=(StoryId("TASK-001"),),
     output_files=("src/csv.py", "tests/test_csv.py"),
-    criteria=("A quoted comma stays.", "an empty file is no error", "TC-2 holds for large files"),
+    criteria=("A quoted comma stays.", "an empty file is no error", "see TC-2"),
     contracts=(TC1, TC2),
     gate_commands=("make lint", "make types"),
 )
@@ -63,6 +64,31 @@ def test_a_spec_has_all_that_the_task_says() -> None:
     assert (spec.contracts, spec.gate_commands) == (TASK.contracts, TASK.gate_commands)
     assert spec.test_command == "python3 -m pytest -q tests/test_csv.py"
     assert "tests/test_file.py: TC-2 by REQ-002, integration" in spec.tdd_plan
+
+
+SAYS_MORE = (
+    "TC-1: the password must be stored hashed, never in plain text",
+    "a login locks after 5 tries (beyond TC-1)",
+    "TC-2 holds for large files",
+    "TC-1: a file is read",
+    "stays a quoted comma",
+    "TC-1 does not pass",
+    "TC-9",
+)
+SAYS_NOTHING_MORE = ("TC-1", "see TC-1", "See TC-1 and TC-2.", "covered by tc-2", "TC-1: a quoted comma stays", "a FILE is")
+
+
+@pytest.mark.parametrize("criterion", SAYS_MORE)
+def test_a_criterion_that_says_more_than_the_row_it_names_is_a_requirement(criterion: str) -> None:
+    spec = parse_spec(spec_of(replace(TASK, criteria=(criterion,)), "TASK-GRAPH.md", "x"))
+    assert [need.text for need in spec.requirements][2:] == [criterion]
+    edited = parsed(replace(TASK, criteria=(f"{criterion}, or more",)), "TASK-GRAPH.md", "x")
+    assert differences(spec, edited) == ["acceptance criteria"]
+
+
+@pytest.mark.parametrize("criterion", SAYS_NOTHING_MORE)
+def test_a_criterion_that_only_points_at_a_row_or_repeats_it_is_none(criterion: str) -> None:
+    assert len(parse_spec(spec_of(replace(TASK, criteria=(criterion,)), "TASK-GRAPH.md", "x")).requirements) == 2
 
 
 @pytest.mark.parametrize(

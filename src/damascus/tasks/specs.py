@@ -17,6 +17,11 @@ DOCUMENT = re.compile(
     r"(?:.*/)?(?:docs?/.*|[^/]*\.(?:md|rst|adoc|txt)|(?:README|CHANGELOG|LICENSE)[^/]*)", re.IGNORECASE
 )
 WORDS = re.compile(r"\w+")
+REFERRING = frozenset(
+    "see cf as in by per and also with to refer refers covered tested proved proven checked the of row rows line lines "
+    "test tests contract contracts pass passes".split()
+)
+"""Words that only point at a line of the contract."""
 
 
 def spec_of(task: Task, graph_path: str, test_command: str) -> bytes:
@@ -124,13 +129,21 @@ def _untagged(text: str) -> str:
 
 
 def _repeats(criterion: str, contracts: Sequence[TestContract]) -> bool:
-    """It names a line of the contract, or says nothing that a line does not say: every word of it is there."""
-    words, named = _words(criterion), CONTRACT_ID.findall(criterion.upper())
-    return any(one.id in named or words <= _words(one.behaviour) for one in contracts)
+    """It only points at lines of the contract, or repeats the words of one, in their order: it says nothing further."""
+    ids = CONTRACT_ID.findall(criterion.upper())
+    named = [one for one in contracts if one.id in ids]
+    left = _words(CONTRACT_ID.sub(" ", criterion.upper()) if named else criterion)
+    if named and REFERRING.issuperset(left):
+        return True
+    return any(_runs_in(left, _words(one.behaviour)) for one in named or contracts)
 
 
-def _words(text: str) -> set[str]:
-    return set(WORDS.findall(text.lower()))
+def _runs_in(words: Sequence[str], text: Sequence[str]) -> bool:
+    return f" {' '.join(words)} " in f" {' '.join(text)} "
+
+
+def _words(text: str) -> list[str]:
+    return WORDS.findall(text.lower())
 
 
 def _plan(task: Task) -> str:
