@@ -71,6 +71,31 @@ def test_a_checkpoint_that_is_none_any_more_goes_and_other_words_stay() -> None:
     assert done(f"{head}**Checkpoint:** when it is there\n") == f"{head}**Checkpoint:** when it is there\n"
 
 
+OLD = "fedcba987654 2026-01-02T03:04:05Z"
+
+
+@pytest.mark.parametrize(
+    ("words", "after"),
+    [
+        (f"{OLD} — reviewed by Bob", f"{STAMP} — reviewed by Bob"),
+        (f"{OLD}  (see #7) \t", f"{STAMP}  (see #7) \t"),
+        (f"`{OLD[:12]}` ask Bob", f"{STAMP} ask Bob"),
+        (f"{OLD[:12]}: mine\r", f"{STAMP}: mine\r"),
+        ("when Bob has seen it", f"{STAMP} when Bob has seen it"),
+        ("None", STAMP),
+    ],
+)
+def test_words_behind_a_checkpoint_stay(words: str, after: str) -> None:
+    head = "### TASK-1: one\n**Status:** DONE\n**Checkpoint:** "
+    assert done(f"{head}{words}\n", checkpoint=STAMP) == f"{head}{after}\n"
+    assert done(f"{head}{after}\n", checkpoint=STAMP) == f"{head}{after}\n"
+
+
+def test_words_behind_a_checkpoint_that_goes_stay() -> None:
+    head = "### TASK-1: one\n**Status:** STALE\n**Checkpoint:** "
+    assert done(f"{head}{OLD} — by Bob\n", TaskStatus.STALE) == f"{head}— by Bob\n"
+
+
 def test_a_status_that_nobody_sees_or_another_task_has_is_left_alone() -> None:
     raw = "### TASK-1: one\n```\n**Status:** DONE\n```\n**Acceptance criteria:**\n- **Status:** is shown\n"
     raw += "### TASK-2: two\n**Status:** PENDING\n"

@@ -14,7 +14,12 @@ from damascus.tasks.values import word_of
 
 BOM = "\ufeff"
 FIRST_MARKS = re.compile(r"[ \t]{0,4}[:*_]{1,5}(?:[ \t]{0,4}:)?")
-COMMIT = re.compile(r"[`*(<]{0,3}[0-9a-f]{7,64}\b")
+COMMIT = re.compile(
+    r"[`*(<]{0,3}[0-9a-f]{7,64}\b[`*)>]{0,3}"
+    r"(?:[ \t]{1,4}[`*(<]{0,3}\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?[`*)>]{0,3})?"
+)
+NO_VALUE = re.compile(r"<[^<>]{0,40}>(?:[ \t]{0,4}<[^<>]{0,40}>){0,3}|none|pending|tbd|n/a|[-–—.…]{1,3}", re.IGNORECASE)
+"""What stands for a checkpoint that is not there yet."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,18 @@ def _write(lines: list[str], block: Block, written: Written) -> None:
 
 
 def _replace_checkpoint(lines: list[str], at: FieldAt, told: str) -> None:
-    """A commit that is none any more goes; other words that stand there are the person's."""
-    if told or COMMIT.match(at.value):
-        _replace(lines, at, at.value, told)
+    """A commit that is none any more goes; other words that stand there, also behind it, are the person's."""
+    ours = COMMIT.match(at.value) or (NO_VALUE.fullmatch(at.value) if told else None)
+    if not told and ours is None:
+        return
+    old = ours[0] if ours else ""
+    words = at.value[len(old) :]
+    if not old and words:
+        _replace(lines, at, words, f"{told} {words}")
+    elif not told and words.startswith(" "):
+        _replace(lines, at, f"{old} ", "")
+    else:
+        _replace(lines, at, old, told)
 
 
 def _replace(lines: list[str], at: FieldAt, old: str, new: str) -> None:
