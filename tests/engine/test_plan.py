@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from damascus.engine.flow.planning import CHECK_PLAN, CRITIQUE_PLAN, WRITE_PLAN
-from damascus.people import planning, stories
+from damascus.people import changes, planning, stories
 from damascus.people.acts import Actor
 from damascus.tasks.planned import SAMPLE
 from tests.engine.flow_stories import author, journal, unverified, verified
@@ -63,6 +63,20 @@ def test_a_graph_with_a_circle_goes_back_with_the_fault_and_nothing_is_queued_be
     assert yard.item("PLAN-1")["phase"] == "done", yard.questions()
     assert yard.on_main(GRAPH) == SAMPLE.strip() and known(yard) == ["PLAN-1"], "the person adds its tasks"
     assert len(agents.given) == 3
+
+
+@pytest.mark.req("X15.2")
+@pytest.mark.parametrize("tries", ["clean", "after one out of scope"])
+def test_the_plan_that_a_person_is_asked_about_is_shown(tmp_path: Path, database_url: str, tries: str) -> None:
+    yard = planned(tmp_path, database_url)
+    first = [author("planner", {GRAPH: SAMPLE, "plans/PLAN-1/evil.py": "x = 1\n"})] if tries != "clean" else []
+    critics = [verified("plan-critic")] * (1 + len(first))
+    yard.work(agent(yard, *first, writes(SAMPLE), *critics))
+    assert "Shall it land?" in yard.questions()[0]
+
+    shown = changes.change_of(yard.app, yard.project, "PLAN-1")
+    assert shown.what == "candidate" and shown.head == yard.item("PLAN-1")["candidate"]
+    assert b"+### TASK-001" in changes.patch(yard.project, shown)
 
 
 @pytest.mark.req("X15.2")

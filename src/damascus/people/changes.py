@@ -15,8 +15,10 @@ from damascus.store import views
 from damascus.store.db import Row
 from damascus.store.journal import latest
 
-MADE = ("implement", "commit", "propose", "approval")
-"""The steps that name a commit: the agent's work, the judged candidate, what a person is asked to approve."""
+ATTEMPTS = ("commit", "implement", "write_plan", "records")
+"""The steps that make a commit, the one that is judged first: of a build, a plan, the files beside a graph."""
+MADE = (*ATTEMPTS, "propose", "approval")
+"""The steps that name a commit: the work, the judged candidate, what a person is asked to approve."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def _made(app: App, project: Project, row: Row) -> Change:
     if judged:
         _bring(app, project, Sha(judged), story)
         return Change(story, "candidate", project.mirror.parent(Sha(judged)), Sha(judged))
-    commit = (done.get("commit") or done.get("implement") or {}).get("commit")
+    commit = next((done[step].get("commit") for step in ATTEMPTS if done.get(step)), None)
     if not commit:
         raise DamascusError(_nothing(project, story))
     _bring(app, project, Sha(commit), story)

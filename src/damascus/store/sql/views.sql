@@ -58,8 +58,9 @@ SELECT EXISTS (SELECT FROM journal j WHERE j.item_id = i.id AND j.step = 'refine
   FROM work_items i WHERE i.id = %(item)s::bigint;
 
 -- name: view_last_build
--- The run whose agent's work became the candidate.
-SELECT max(run_no) AS run FROM journal WHERE item_id = %(item)s::bigint AND step = 'implement' AND status = 'done';
+-- The run whose work became the candidate: an agent's code, a planner's graph, the files beside a graph.
+SELECT max(run_no) AS run FROM journal
+ WHERE item_id = %(item)s::bigint AND step IN ('implement', 'write_plan', 'records') AND status = 'done';
 
 -- name: view_landed_since
 SELECT story_id FROM work_items
