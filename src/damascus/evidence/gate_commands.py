@@ -6,7 +6,8 @@ from collections import OrderedDict
 from damascus.domain.config import Config
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate
-from damascus.stacks.gate_commands import GateCommands, commands_of
+from damascus.stacks.gate_commands import GateCommands, commands_of, unfolded
+from damascus.stacks.stack import BaseFiles
 
 KNOWN_AT_MOST = 64
 
@@ -42,3 +43,11 @@ KNOWN = KnownCommands()
 def commands_at(candidate: Candidate) -> GateCommands:
     """By the base alone: no story names, changes or hides what it is judged by."""
     return KNOWN.of(candidate)
+
+
+def judging_texts(candidate: Candidate) -> list[str]:
+    """The project's gate commands and the story's own, each with what it runs in turn by the base's word."""
+    base, said = candidate.base, f"{candidate.config.test.command}\n{candidate.config.workspace.setup}"
+    files = BaseFiles(candidate.files(base), lambda path: candidate.read(base, path), said)
+    own = (text for command in candidate.spec.gate_commands for text in (command, *unfolded(command, files)))
+    return [*(text for each in commands_at(candidate).commands for text in (each.command, *each.runs)), *own]

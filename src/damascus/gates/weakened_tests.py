@@ -11,6 +11,7 @@ from damascus.domain.ports import Candidate, ChangedFile, Evidence, Finding, Gat
 from damascus.domain.requirement_status import MAY_XFAIL
 from damascus.domain.verdict import Verdict
 from damascus.evidence.diff_paths import is_judge, is_test
+from damascus.evidence.gate_programs import brought_judges
 from damascus.evidence.reading import tests_in
 from damascus.gates.permitted import permits
 from damascus.stacks import WrittenFile, WrittenTest, stack_of
@@ -84,8 +85,9 @@ def _finding(found: list[Weakness]) -> Finding:
 
 def _judges(candidate: Candidate) -> Iterator[Weakness]:
     words = {"A": "added", "D": "deleted"}
+    brought = brought_judges(candidate)
     for file in candidate.changed:
-        if is_judge(candidate, file) and not candidate.scope.names(file.path):
+        if (file.path in brought or is_judge(candidate, file)) and not candidate.scope.names(file.path):
             yield Weakness(words.get(file.status, "changed"), file.path)
 
 

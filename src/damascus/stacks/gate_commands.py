@@ -59,5 +59,10 @@ def _found(base: BaseFiles, named: Collection[str]) -> list[GateCommand]:
 
 def _runs(kind: str, command: str, base: BaseFiles) -> tuple[str, ...]:
     """Not of a build: its scripts are the code's own business and change with it."""
-    readers = [stack.unfolds for stack in REGISTRY.values() if stack.unfolds and kind != BUILD]
+    return unfolded(command, base) if kind != BUILD else ()
+
+
+def unfolded(command: str, base: BaseFiles) -> tuple[str, ...]:
+    """What it runs in turn by the base's word (`npm run lint`), as text."""
+    readers = [stack.unfolds for stack in REGISTRY.values() if stack.unfolds]
     return tuple(text for reader in readers for text in reader()(command, base))
