@@ -60,13 +60,13 @@ def _is_test(candidate: Candidate, path: str) -> bool:
 
 def programs(command: str) -> set[str]:
     """Every path, relative to the repository, that could be a file that it runs."""
-    found = _Reading()
+    found = _Programs()
     found.read(command, 0)
     return {posixpath.normpath(posixpath.join(folder, file)) for file in found.files for folder in ("", *found.folders)}
 
 
 @dataclass
-class _Reading:
+class _Programs:
     """What a command was seen to run, and the folders from which it may do so."""
 
     files: set[str] = field(default_factory=set)
