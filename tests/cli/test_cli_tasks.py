@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from damascus.people import task_graph
+from damascus.people.acts import Actor
 from tests.cli.conftest import Cli
 from tests.tasks.graphs import BUILDER, graph, task
 from tests.yard import Yard, story
@@ -123,6 +125,32 @@ def test_a_done_task_that_was_edited_is_stale_by_a_persons_word_alone(yard: Yard
     stale = yard.item("TASK-001")
     assert stale["phase"] == "stale" and "Another" in stale["change"]["new_spec"]["text"], told
     assert "4 tasks are unchanged" in cli("tasks", "add", FILE).out, "the change asks for just this"
+
+
+@pytest.mark.req("A3.1")
+def test_change_of_a_task_that_is_not_done_names_tasks_add(yard: Yard, cli: Cli) -> None:
+    cli("tasks", "add", put(yard, *THREE))
+    assert f"instead: damascus tasks add {FILE}." in cli("change", "TASK-003", "--why", "x", "--yes").error
+    yard.query("UPDATE work_items SET claims = 1 RETURNING id")
+    told = cli("change", "TASK-003", "--why", "x", "--yes").error
+    assert f"instead: damascus cancel TASK-003, then damascus tasks add {FILE}." in told
+
+
+def test_a_done_task_that_was_removed_is_told(yard: Yard, cli: Cli) -> None:
+    cli("tasks", "add", put(yard, *THREE))
+    yard.query("UPDATE work_items SET phase = 'done', state = 'resting', claims = 1, pr_url = 'x', merged_commit = %s "
+               "WHERE story_id = 'TASK-003' RETURNING id", yard.main())  # fmt: skip
+    told = " ".join(cli("tasks", "add", put(yard, *THREE[:2])).out.split())
+    assert "TASK-003 is no longer in the graph. It is DONE and stays on main" in told and "cancel" not in told
+
+
+def test_of_two_at_once_the_second_says_that_they_were_there(yard: Yard) -> None:
+    file = yard.repo / put(yard, *THREE)
+    both = [task_graph.compare(yard.db, yard.project, file) for _ in range(2)]
+    first, second = (task_graph.add(yard.app, yard.project, one, Actor("Ada")) for one in both)
+    assert first.said.startswith("3 tasks are queued") and first.following == "damascus run"
+    assert second.said == "3 tasks were there already, queued by somebody else just now: TASK-001, TASK-002, TASK-003"
+    assert second.following == "damascus tasks status"
 
 
 def test_two_graphs_share_no_id_and_a_moved_one_is_the_same(yard: Yard, cli: Cli) -> None:

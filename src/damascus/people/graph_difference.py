@@ -1,7 +1,7 @@
 """A task graph against the queue: what an edit means for each task, and how that is said."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from damascus.domain.described import Described
 from damascus.domain.verdict import Phase
@@ -17,6 +17,7 @@ class TaskEdit(Described):
 
     NEW = "new", "it was not there"
     SAME = "unchanged", "nothing of it was edited"
+    THERE = "there already", "another command queued it while this one looked"
     CHANGED = "changed", "edited before anybody began it: it gets its new spec, dependencies and scope in place"
     AGAIN = "begins anew", "edited after it was blocked or cancelled: it begins anew"
     BEGUN = "begun", "edited while it is worked on: it goes on as it was queued"
@@ -54,6 +55,16 @@ class GraphDifference:
     def of(self, *edits: TaskEdit) -> list[TaskDifference]:
         return [one for one in self.tasks if one.edit in edits]
 
+    def but_for(self, there: Collection[str]) -> "GraphDifference":
+        """Of what was to be written, these were there already."""
+        if not there:
+            return self
+        tasks = [
+            replace(one, edit=TaskEdit.THERE) if one.edit in WRITTEN and one.story in there else one
+            for one in self.tasks
+        ]
+        return replace(self, tasks=tuple(tasks))
+
 
 # ── in words ──────────────────────────────────────────────────────────────────────────────────────────
 
@@ -62,6 +73,9 @@ def sentences(difference: GraphDifference, stale: Sequence[str] = ()) -> Iterato
     """What was done, then what is left to the person. `stale`: what is so by this edit."""
     if new := [one.story for one in difference.of(TaskEdit.NEW)]:
         yield f"{plural(len(new), 'task is', 'tasks are')} queued: {listed(new, NAMED)}"
+    if there := [one.story for one in difference.of(TaskEdit.THERE)]:
+        said = f"{plural(len(there), 'task was', 'tasks were')} there already, queued by somebody else just now"
+        yield f"{said}: {listed(there, NAMED)}"
     for one in difference.of(TaskEdit.CHANGED, TaskEdit.AGAIN):
         how = "changed before anybody began it" if one.edit is TaskEdit.CHANGED else f"was {one.phase}, begins anew"
         yield f"{one.story} {how}: {', '.join(one.what)}"
@@ -85,6 +99,8 @@ def left_to_the_person(one: TaskDifference, name: str) -> str:
         case TaskEdit.DONE | TaskEdit.STALE:
             again = f"damascus tasks add {name} --yes makes it STALE, nothing is built anew before your word"
             return f"is {one.edit.name} and was edited ({what}), and stays as it is. {again}"
+        case TaskEdit.REMOVED if one.phase is Phase.DONE:
+            return "is no longer in the graph. It is DONE and stays on main"
         case TaskEdit.REMOVED:
             return f"is no longer in the graph, and stays as it is ({one.phase}): damascus cancel {one.story}"
         case _:

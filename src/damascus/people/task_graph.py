@@ -71,7 +71,9 @@ def add(app: App, project: Project, difference: GraphDifference, person: Actor, 
     db, config = app.database, project.config
     stories = [one.new for one in difference.of(*WRITTEN) if one.new]
     prefix, budget = config.project.branch_prefix, config.limits.budget_cycles
-    queueing.add(db, project.row, stories, prefix, budget, unbegun=True)
+    queued = queueing.add(db, project.row, stories, prefix, budget, unbegun=True)
+    difference = difference.but_for([one.story_id for one in queued if one.unchanged])
+    stories = [one for one in stories if one.spec.story in {each.story for each in difference.of(*WRITTEN)}]
     place_tasks(db, difference.places)
     marked = _marked(app, project, difference, person) if stale else ()
     following = f"damascus show {marked[0]}" if marked else "damascus run" if stories else "damascus tasks status"
@@ -119,7 +121,7 @@ def _edit(row: TaskRow) -> TaskEdit:
 
 def _removed(path: str, names: set[str], known: Iterable[TaskRow]) -> Iterator[TaskDifference]:
     for row in known:
-        if row.graph == path and row.story_id.lower() not in names and row.phase not in (Phase.DONE, Phase.CANCELLED):
+        if row.graph == path and row.story_id.lower() not in names and row.phase is not Phase.CANCELLED:
             yield TaskDifference(row.story_id, TaskEdit.REMOVED, row.phase)
 
 
