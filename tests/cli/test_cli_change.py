@@ -117,6 +117,21 @@ def test_with_a_spec_it_is_built_by_that_one_without_a_refiner(yard: Yard, comma
     assert yard.item("one")["phase"] == "done" and yard.item("one")["title"] == "Say goodbye"
 
 
+@pytest.mark.req("A3.3")
+def test_without_a_refiner_its_own_scope_plan_and_command_count_and_the_agent_is_told_the_change(
+    yard: Yard, command: Cli
+) -> None:
+    yard.commit({"damascus.toml": str(yard.on_main("damascus.toml")).replace("refiner = true", "refiner = false")}, "x")
+    command(*UNASKED)
+    done = command("approve", "one", "--yes")
+    assert done.code == 0 and "derived anew" not in done.out
+    agent = Watched(yard, {"one": [says("one", "goodbye")], "three": [says("three")], "four": [{"exit": 1}] * 5})
+    yard.work(agent)
+    assert yard.item("one")["phase"] == "done" and "goodbye" in str(yard.on_main("one.py")), yard.questions()
+    [told] = [text for brief, text, _ in agent.given if brief.story_id == "one"]
+    assert WHY in told
+
+
 @pytest.mark.req("A3.1")
 def test_done_dependents_become_stale_too_where_it_is_said(yard: Yard, command: Cli) -> None:
     made = command(*UNASKED, "--with-dependents", "--json").json

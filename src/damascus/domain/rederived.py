@@ -1,7 +1,8 @@
 """The spec by which a STALE story is built anew (A3): what a person wrote, the change, and what is to be derived again.
 
 With a new spec, scope, TDD plan and tests are that one's. With a reason alone they are left out, so that the refiner
-derives them from the change; story, title, requirements and test contract stay. The old tests that the change concerns
+derives them from the change, and stay as they were where there is no refiner; story, title, requirements and test
+contract stay. The old tests that the change concerns
 are named in `may_change`: a person has seen them.
 """
 
@@ -18,8 +19,9 @@ HEADING = "Change"
 LONGEST = 4000
 
 
-def rederived(raw: bytes, why: str, tests: Sequence[str], *, new: bool) -> bytes:
-    """`new`: the text is what a person wants now, and only the old tests are named in it."""
+def rederived(raw: bytes, why: str, tests: Sequence[str], *, new: bool, refined: bool = True) -> bytes:
+    """`new`: the text is what a person wants now, and only the old tests are named in it. `refined`: a refiner derives
+    anew what is left out."""
     name = "the spec"
     spec = parse_spec(raw, name, rough=True)
     may = tuple(dict.fromkeys((*spec.may_change, *tests)))
@@ -27,10 +29,10 @@ def rederived(raw: bytes, why: str, tests: Sequence[str], *, new: bool) -> bytes
     lists = {"may_change": may} if may else {}
     if new:
         return edited(text, name, lists=lists).encode() if may != spec.may_change else raw
-    kept = edited(text, name, without=("scope",), lists=lists)
+    kept = edited(text, name, without=("scope",) if refined else (), lists=lists)
     body = split(kept, name)[1]
     head = kept.removesuffix(body)
-    for heading in DERIVED:
+    for heading in DERIVED if refined else ():
         body = without_section(body, heading)
     return (head + with_change(body, why)).encode()
 

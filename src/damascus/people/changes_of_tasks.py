@@ -202,7 +202,7 @@ def undo(db: Database, project: Project, stories: Sequence[str], person: Actor) 
 
 def approve_stale(db: Database, project: Project, story: str, person: Actor) -> ApprovedAnew:
     """The person has seen the old tests concerned (`concerned`): it is built anew, from its spec on."""
-    done = stale.approve(db, project.row, story, person.name)
+    done = stale.approve(db, project.row, story, person.name, refined=project.config.agent.refiner)
     derived = f" {', '.join(done.missing)} are derived anew and approved by that." if done.missing else ""
     tests = f" {plural(len(done.tests), 'old test')} may change." if done.tests else ""
     said = f"{done.story_id} is built anew from its spec, by {person.name}'s word.{tests}{derived}"

@@ -118,14 +118,15 @@ def undo(db: Database, project: int, story: str, by: str) -> str:
     return db.run(work)
 
 
-def approve(db: Database, project: ProjectRow, story: str, by: str) -> Reapproved:
-    """A person's word: it is built anew from its spec on, and the old tests that it was shown may change."""
+def approve(db: Database, project: ProjectRow, story: str, by: str, *, refined: bool = True) -> Reapproved:
+    """A person's word: it is built anew from its spec on, and the old tests that it was shown may change. `refined`:
+    the project has a refiner, which derives scope, plan and command anew."""
 
     def work(c: Connection) -> Reapproved:
         row = _row(c, project.id, story)
         if row["phase"] != Phase.STALE:
             raise DamascusError(_not_stale(row, "it does not wait for your word"))
-        new = _wanted(row)
+        new = _wanted(row, refined)
         missing = tuple(new.spec.missing())
         c.execute(sql("free_scope"), {"item": row["id"]})
         c.execute(sql("reapprove"), _columns(c, project, row, new) | {"change": jsonb(_approved(row, by))})
@@ -162,10 +163,12 @@ def refuse_unfinished(row: Row) -> None:
     name, phase = row["story_id"], row["phase"]
     if phase in (Phase.DONE, Phase.STALE):
         return
-    first = "" if phase in (Phase.BLOCKED, Phase.CANCELLED) else f"damascus cancel {name}, then "
+    graph, begun = row["graph"], row["claims"] > 0 or not row["graph"]
+    first = f"damascus cancel {name}, then " if begun and phase not in (Phase.BLOCKED, Phase.CANCELLED) else ""
+    again = f"damascus tasks add {graph}" if graph else f"damascus add {row['spec_path']}"
     raise DamascusError(
         f"{name} is not DONE (phase {phase}), so nothing of it is on main that a change could invalidate. Correct its "
-        f"spec instead: {first}damascus add {row['spec_path']}. Nothing was changed."
+        f"spec instead: {first}{again}. Nothing was changed."
     )
 
 
@@ -215,13 +218,13 @@ def _approved(row: Row, by: str) -> dict[str, Any]:
     return {**row["change"], "approved_by": by, "approved_at": datetime.now(UTC).isoformat()}
 
 
-def _wanted(row: Row) -> NewStory:
+def _wanted(row: Row, refined: bool) -> NewStory:
     """The spec that it is built by from now on, the old tests named in it."""
     change, new = row["change"], row["change"]["new_spec"]
     raw = new["text"].encode() if new else bytes(row["spec"])
     held = new["acceptance"] if new else None
     acceptance = b64decode(held) if held else (None if new else row["acceptance"])
-    raw = rederived(raw, change["why"], change["tests"], new=new is not None)
+    raw = rederived(raw, change["why"], change["tests"], new=new is not None, refined=refined)
     spec = parse_spec(raw, f"the spec of {row['story_id']}", rough=True)
     path = new["path"] if new else row["spec_path"]
     return NewStory(spec, raw, path, acceptance, bool(spec.missing()))
