@@ -17,6 +17,7 @@ def pytest_of(path: str) -> str:
 @dataclass
 class KnownOwners(Owners):
     owners: list[Owner]
+    relatives: tuple[Owner, ...] = ()
 
     def of(self, paths: Collection[str]) -> list[Owner]:
         found = [replace(one, files=tuple(path for path in one.files if path in paths)) for one in self.owners]
@@ -24,6 +25,9 @@ class KnownOwners(Owners):
 
     def every(self) -> list[Owner]:
         return self.owners
+
+    def kin(self, story: StoryId) -> list[Owner]:
+        return list(self.relatives)
 
 
 def owner(story: str, files: Collection[str], item: int = 1, **parts: object) -> Owner:

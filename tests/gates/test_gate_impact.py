@@ -9,7 +9,7 @@ import pytest
 from damascus.domain.ports import Owner
 from damascus.domain.spec import Requirement
 from damascus.domain.tasks import ContractKind, TestContract
-from damascus.gates.impact import NOBODY, Impact
+from damascus.gates.impact import MOST_OF_KIN, NOBODY, Impact
 from damascus.people.receipt_again import NoOwners
 from tests.gates.judging import PYTHON, Judging, verdicts
 from tests.gates.owned import KnownOwners, owner, pytest_of
@@ -183,3 +183,58 @@ def test_where_owners_are_not_at_hand_nothing_is_called_compared(tmp_path: Path)
     judging = Judging.of(tmp_path, FILES)
     result = Impact(judging.runner, judging.mirror, NoOwners()).check(judging.candidate({"cart.py": BROKEN}))
     assert not result.findings and len(result.unverified) == 1 and "nothing was compared" in result.unverified[0]
+
+
+# ── what a story is built on ──────────────────────────────────────────────────────────────────────────
+
+CHECK = "checks/cart_check.py"
+PROMISED = {
+    "prices.py": "VAT = 19\n",
+    CHECK: "from prices import VAT\n\n\ndef test_REQ_001_vat():\n    assert VAT == 19\n",
+}
+SUITE = f"[test]\ncommand = '{pytest_of('tests')}'\n"
+
+
+def checked(story: str = "T-1", item: int = 1, command: str = pytest_of(CHECK)) -> Owner:
+    contract = TestContract("TC-1", "has VAT", ContractKind.UNIT, CHECK, command)
+    return owner(story, (), item, contracts=(contract,), test_command=command)
+
+
+def of_kin(judging: Judging, *kin: Owner) -> Impact:
+    return Impact(judging.runner, judging.mirror, KnownOwners([], kin))
+
+
+@pytest.mark.req("A7.1")
+def test_what_a_story_is_built_on_may_not_break_though_it_owns_nothing_of_what_changed(tmp_path: Path) -> None:
+    """Its check lies where the project's suite collects nothing."""
+    judging = Judging.of(tmp_path, FILES | PROMISED)
+    for place, command in enumerate(
+        (pytest_of(CHECK), f"PYTHONPATH=. {PYTHON} -c 'import prices; 19/(prices.VAT==19)'")
+    ):
+        broken = judging.candidate({"prices.py": "VAT = 7\n"}, config=SUITE)
+        result = of_kin(judging, checked(command=command)).check(broken)
+        assert verdicts(result) == ["regression"] and result.findings[0].owner == "T-1"
+        named = f"TC-1 {CHECK}::test_REQ_001_vat" if place == 0 else f"TC-1 {CHECK} `{command}`"
+        assert named in result.findings[0].message
+        assert "One of the two is built on the other" in result.findings[0].message
+    kept = of_kin(judging, checked()).check(judging.candidate({"prices.py": "VAT = 20 - 1\n"}, config=SUITE))
+    assert not kept.findings and "1 that it builds on or that build on it (T-1)" in kept.evidence[0].summary
+
+
+def test_what_the_suite_shows_green_needs_no_command(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, FILES | {"prices.py": "VAT = 19\n"})
+    contract = TestContract("TC-1", "adds up", ContractKind.UNIT, "tests/test_cart.py", "exit 9")
+    seen = owner("T-1", (), contracts=(contract,))
+    result = of_kin(judging, seen).check(judging.candidate({"prices.py": "VAT = 7\n"}, config=SUITE))
+    assert not result.findings and not result.unverified
+    assert [one.command for one in result.evidence if one.command] == [pytest_of("tests")]
+
+
+def test_commands_of_kin_are_bounded_and_the_rest_is_told(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path, FILES | PROMISED)
+    kin = [checked(f"T-{n}", n, f"test {n} -gt 0") for n in range(1, MOST_OF_KIN + 3)]
+    twice = checked("T-99", 99, "test 1 -gt 0")
+    result = of_kin(judging, *kin, twice).check(judging.candidate({"prices.py": "VAT = 7\n"}))
+    assert sum(one.command.startswith("test ") for one in result.evidence) == MOST_OF_KIN
+    (told,) = [one for one in result.unverified if "not run" in one]
+    assert "2 more commands of stories that it builds on" in told and f"T-{MOST_OF_KIN + 2}" in told

@@ -8,6 +8,7 @@ from psycopg.types.json import Jsonb
 
 from damascus.domain import policy
 from damascus.domain.feedback import VerdictFeedback
+from damascus.domain.ids import StoryId
 from damascus.domain.outcome import Landed, Rejected
 from damascus.domain.verdict import Verdict
 from damascus.store import owners, settle
@@ -81,3 +82,18 @@ def test_stories_that_landed_before_own_what_they_changed(empty: Database) -> No
         lane.execute(done, "b" * 40, "b" * 40, Jsonb(files), name)
     migrate(empty)
     assert owners.map_of(empty, lane.project.repo_id) == [("cart.py", ["S-1"])]
+
+
+def test_kin_are_what_a_story_is_built_on_and_what_is_built_on_it(lane: Lane) -> None:
+    for name in ("T-1", "T-2", "T-4", "T-5", "T-6"):
+        landed(lane, name, f"{name}.py")
+    lane.add("T-3")
+    upon = "ARRAY[(SELECT id FROM work_items WHERE story_id = %s)]"
+    needs = f"UPDATE work_items SET depends_on = {upon} WHERE story_id = %s"
+    for upper, name in (("T-1", "T-2"), ("T-2", "T-3"), ("T-3", "T-4"), ("T-4", "T-5")):
+        lane.execute(needs, upper, name)
+    known = owners.KeptOwners(lane.db, lane.project.repo_id)
+    assert [one.story for one in known.kin(StoryId("t-3"))] == ["T-5", "T-4", "T-2", "T-1"]
+    lane.execute("UPDATE work_items SET phase = 'stale', change = '{}' WHERE story_id = 'T-4'")
+    assert [one.story for one in known.kin(StoryId("T-3"))] == ["T-5", "T-2", "T-1"], "a stale one promises nothing"
+    assert known.kin(StoryId("T-9")) == []

@@ -5,11 +5,14 @@ contracts run on the candidate, before the candidate lands. Red here and green w
 owner, its contract and its test by name. Red without it too: charged to nobody, listed by name. What can't be run has
 not passed, and is listed. A test that the spec's may_change or may_remove names is a person's word.
 
+What the story is built on, and what is built on it, may break by files that nobody owned: of those landed stories the
+contracts are asked that a green run of the suite shows nothing of, a bounded number of commands.
+
 Each command runs once on a tree, however many owners share it; where several are asked for, one green run of the
 project's suite speaks for every owner of whom it shows a green test for each promise.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from damascus.domain.ids import Sha
@@ -29,7 +32,7 @@ from damascus.domain.verdict import Verdict
 from damascus.evidence.diff_paths import is_test
 from damascus.gates.compared_runs import compared
 from damascus.gates.impact_blame import blamed, promised
-from damascus.gates.impact_promises import commands, kept, promises
+from damascus.gates.impact_promises import commands, kept, of_contracts, promises
 from damascus.gates.permitted import permits
 from damascus.gates.runs import evidence, failed_tests, job, summary, tells_single_tests, to_the_end
 from damascus.gates.suite import suite_at
@@ -41,6 +44,8 @@ UNKNOWN = "who owns the changed files is not known here: nothing was compared"
 NAMED = 20
 SHARED = 2
 """From so many commands on, the suite is asked first."""
+MOST_OF_KIN = 20
+"""Commands of stories that own nothing of what changed."""
 
 
 @dataclass
@@ -68,24 +73,32 @@ class Impact(Gate):
             return self._nothing(candidate, UNKNOWN, [f"impact: {UNKNOWN}"])
         others = [one for one in found if one.story.lower() != candidate.spec.story.lower()]
         others = [one for one in others if not candidate.of_main or _is_task(one)]
-        if not others:
+        kin = self._kin(candidate, others)
+        if not others and not kin:
             return self._nothing(candidate, NOBODY, [])
-        return self._judged(candidate, others)
+        return self._judged(candidate, others, kin)
+
+    def _kin(self, candidate: Candidate, others: list[Owner]) -> list[Owner]:
+        """With contracts, and not asked anyway. On main nobody builds."""
+        known = {one.item for one in others}
+        found = [] if candidate.of_main or not candidate.changed else self._owners.kin(candidate.spec.story)
+        return [one for one in found if one.item not in known and one.spec and one.spec.contracts]
 
     def _nothing(self, candidate: Candidate, why: str, unverified: list[str]) -> GateResult:
         told = Evidence(gate=self.name, tree=candidate.tree, summary=why)
         return GateResult(gate=self.name, evidence=[told], unverified=unverified)
 
-    def _judged(self, candidate: Candidate, others: list[Owner]) -> GateResult:
+    def _judged(self, candidate: Candidate, others: list[Owner], kin: list[Owner]) -> GateResult:
         said = ImpactSaid()
         said.listed += [f"impact: {one.story} names no test that could be run" for one in others if not commands(one)]
         spoken_for = self._by_the_suite(candidate, others, said)
         for command, owners in by_command(one for one in others if one.item not in spoken_for).items():
             self._ask(candidate, command, owners, said)
+        self._ask_kin(candidate, kin, by_command(others), said)
         return GateResult(
             gate=self.name,
             findings=said.findings,
-            evidence=[_cost(candidate, others, said), *said.runs],
+            evidence=[_cost(candidate, others, kin, said), *said.runs],
             unverified=said.listed,
             notes=said.notes,
             flaky=list(dict.fromkeys(said.flaky)),
@@ -102,6 +115,23 @@ class Impact(Gate):
             return set()
         said.runs.append(evidence("suite, for owners", run))
         return {one.item for one in asked if kept(promises(one), run)}
+
+    def _ask_kin(self, candidate: Candidate, kin: list[Owner], asked: Collection[str], said: ImpactSaid) -> None:
+        """The suite speaks for all of whom it shows a green test for each contract; the others have their commands."""
+        suite = suite_at(candidate).command if kin else ""
+        run = self._runner.run(job(candidate, candidate.tree, suite, "suite")) if suite else None
+        shown = run if run and run.green and tells_single_tests(run) else None
+        said.runs += [evidence("suite, for what it builds on", shown)] if shown else []
+        silent = [one for one in kin if _touched(candidate, one) or not shown or not kept(of_contracts(one), shown)]
+        left = {command: whose for command, whose in by_command(silent).items() if command not in asked}
+        for command in list(left)[:MOST_OF_KIN]:
+            self._ask(candidate, command, left.pop(command), said)
+        if left:
+            owners = list(dict.fromkeys(one.story for each in left.values() for one in each))
+            said.listed.append(
+                f"impact: {len(left)} more commands of stories that it builds on, or that build on it, were not run: "
+                f"{_names(owners)}. {MOST_OF_KIN} are run at most; what the project's suite runs needs none"
+            )
 
     def _ask(self, candidate: Candidate, command: str, owners: list[Owner], said: ImpactSaid) -> None:
         now = self._runner.run(job(candidate, candidate.tree, command, "impact"))
@@ -145,10 +175,11 @@ class Impact(Gate):
         texts = {case.id: case.text for case in (*base.cases, *now.cases)}
         for owner, tests in blamed(self._owners, owners, lost).items():
             named = [f"{promised(owner, test, texts.get(test, ''))}{test}" for test in tests]
+            why = f"It owns {_names(owner.files)}" if owner.files else "One of the two is built on the other"
             message = (
-                f"{owner.story} is broken: {_names(named)} red or missing on this code, green without it. It owns "
-                f"{_names(owner.files)}. Repair the code so that what {owner.story} promised holds; only the spec "
-                "(may_change) lets a test say something else."
+                f"{owner.story} is broken: {_names(named)} red or missing on this code, green without it. {why}. "
+                f"Repair the code so that what {owner.story} promised holds; only the spec (may_change) lets a test say "
+                "something else."
             )
             said.findings.append(
                 Finding(
@@ -203,10 +234,12 @@ def _by_exit_code(owners: list[Owner], run: TestRun) -> list[str]:
     return [] if run.counted else [f"impact: {_whose(owners)}: `{run.command}` tells no count; by exit code only"]
 
 
-def _cost(candidate: Candidate, others: list[Owner], said: ImpactSaid) -> Evidence:
+def _cost(candidate: Candidate, others: list[Owner], kin: list[Owner], said: ImpactSaid) -> Evidence:
     made = [one for one in said.runs if not one.kept]
     seconds = sum(one.seconds for one in made)
     told = f"{len(others)} other {'stories own' if len(others) > 1 else 'story owns'} changed files ({_whose(others)})"
+    told = told if others else NOBODY
+    told += f", {len(kin)} that it builds on or that build on it ({_whose(kin)})" if kin else ""
     cost = f"{len({one.command for one in said.runs})} commands, {len(made)} runs, {seconds:.1f} s"
     return Evidence(gate=GateName.IMPACT, tree=candidate.tree, summary=f"{told}: {cost}")
 

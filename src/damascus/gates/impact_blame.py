@@ -22,8 +22,12 @@ def blamed(known: Owners, owners: Sequence[Owner], lost: Sequence[str]) -> dict[
 
 
 def promised(owner: Owner, test: str, text: str) -> str:
-    """The contract that a test is of, as a start of its name: by the requirement that it names, else by its file."""
+    """The contract that a test is of, as a start of its name: by the requirement that it names, else by its file, else
+    by the command that is red as a whole."""
     path = written_name(test)[0]
+    whole = [one for one in _contracts(owner) if test == f"`{one.command}`"]
+    if whole:
+        return f"{', '.join(f'{one.id} {one.file}' for one in whole)} "
     here = [one for one in _contracts(owner) if one.file == path]
     named = [one for one in here if names_requirement(f"{test} {text}", one.requirement)]
     return f"{', '.join(one.id for one in named or here)} " if here else ""

@@ -39,6 +39,12 @@ def promises(owner: Owner) -> list[Promise]:
     return [Promise(need.id, places) for need in spec.requirements if need.tag not in LATER] if places else []
 
 
+def of_contracts(owner: Owner) -> list[Promise]:
+    """Its contracts, whatever command each has of its own: for a story that owns nothing of what changed, a green test
+    in the contract's file is word enough."""
+    return [Promise(one.requirement, (one.file,)) for one in owner.spec.contracts] if owner.spec else []
+
+
 def kept(promised: Collection[Promise], run: TestRun) -> bool:
     """Does the run show a green test of each? A run that leaves one out (by its marks, say) does not speak for it."""
     green = [(written_name(case.id)[0], f"{case.id} {case.text}") for case in run.cases if case.status == "passed"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from damascus.domain.errors import DamascusError
-from damascus.domain.ids import Sha, short
+from damascus.domain.ids import Sha, StoryId, short
 from damascus.domain.ports import (
     AcceptedPicture,
     Candidate,
@@ -58,6 +58,9 @@ class NoOwners(Owners):
 
     def every(self) -> list[Owner] | None:
         return None
+
+    def kin(self, story: StoryId) -> list[Owner]:
+        return []
 
 
 class ReceiptAgain:

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 
 from damascus.app import App, Project
 from damascus.domain.errors import DamascusError, UsageError
-from damascus.domain.release import ReleaseReceipt, ReleaseVerdict, TaskOfRelease
+from damascus.domain.ids import Sha
+from damascus.domain.release import ReleaseReceipt, ReleaseVerdict, RepositoryOfRelease, TaskOfRelease
 from damascus.domain.spec import parse_spec
 from damascus.domain.verdict import Phase, TaskStatus
 from damascus.domain.visible import visible
-from damascus.engine.tools import nothing
+from damascus.engine.maintenance.regressions import Stretch, mark_broken
+from damascus.engine.tools import Tools, nothing
 from damascus.people import claims
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.people.release_checks import DoneTask, MainVerified
-from damascus.store import receipts, ships, views
+from damascus.store import owners, receipts, ships, views
 from damascus.store.ships import Ship
 from damascus.store.views import StoryRow
 from damascus.toolset import make_tools
@@ -94,17 +96,34 @@ def _shipped(receipt: ReleaseReceipt) -> Shipped:
 
 def _verified(app: App, project: Project, declared: Ship, progress: Callable[[str], None]) -> ReleaseReceipt:
     rows = list(views.every_row(app.database, project.row))
+    repositories = [_main_of(app, each, rows, progress) for each in app.repositories(project)]
+    rows = list(views.every_row(app.database, project.row))  # what main does not keep is STALE by now
     return ReleaseReceipt(
         project=project.row.name,
         declared_by=declared.declared_by,
         declared_at=declared.declared_at.isoformat(),
         note=declared.note,
         tasks=_tasks(app, project, rows),
-        repositories=[
-            MainVerified(make_tools(app, each, None, lambda: False, nothing), _done(app, each, rows), progress).verify()
-            for each in app.repositories(project)
-        ],
+        repositories=repositories,
     ).judged()
+
+
+def _main_of(app: App, project: Project, rows: list[StoryRow], progress: Callable[[str], None]) -> RepositoryOfRelease:
+    tools = make_tools(app, project, None, lambda: False, nothing)
+    main = MainVerified(tools, _done(app, project, rows), progress)
+    verified = main.verify()
+    mark_broken_promises(tools, main)
+    return verified
+
+
+def mark_broken_promises(tools: Tools, main: MainVerified) -> None:
+    """A task whose contract main does not keep, in two runs, is STALE, as after a commit by hand."""
+    for story in dict.fromkeys(one.task.story for one in main.broken):
+        broken = [one for one in main.broken if one.task.story == story]
+        tests = list(dict.fromkeys(test for one in broken for test in one.tests))
+        files = owners.files_of(tools.db, tools.project.repo_id, [story]).get(story, [])
+        since = Stretch(broken[0].task.commit or main.tip, main.tip, ours=False)
+        mark_broken(tools, since, story, tests, list(dict.fromkeys([*files, *(one.contract.file for one in broken)])))
 
 
 def _tasks(app: App, project: Project, rows: list[StoryRow]) -> list[TaskOfRelease]:
@@ -136,5 +155,6 @@ def _done(app: App, project: Project, rows: list[StoryRow]) -> list[DoneTask]:
     for row in rows:
         whole = views.whole_row(app.database, project.row, row.story_id)
         if row.phase == Phase.DONE and whole["repo_id"] == project.row.repo_id:
-            found.append(DoneTask(row.story_id, parse_spec(bytes(whole["spec"]), whole["spec_path"], rough=True)))
+            spec = parse_spec(bytes(whole["spec"]), whole["spec_path"], rough=True)
+            found.append(DoneTask(row.story_id, spec, Sha(row.merged_commit) if row.merged_commit else None))
     return found

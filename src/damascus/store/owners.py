@@ -71,6 +71,10 @@ class KeptOwners(Owners):
     def every(self) -> list[Owner]:
         return _owners(self.db.all("owners_all", repo=self.repo))
 
+    def kin(self, story: StoryId) -> list[Owner]:
+        rows = self.db.all("kin_of", repo=self.repo, story=story)
+        return [Owner(StoryId(row["story_id"]), row["id"], (), _spec(row)) for row in rows]
+
 
 # ── up to which main it was looked at ─────────────────────────────────────────────────────────────────
 

@@ -27,3 +27,7 @@ class Owners(Protocol):
 
     def every(self) -> list[Owner] | None:
         """Who owns any file."""
+
+    def kin(self, story: StoryId) -> list[Owner]:
+        """Landed stories that this one is built on, through however many others, and those that are built on it; the
+        latest first. Of no file."""

@@ -162,14 +162,19 @@ def _tell(tools: Tools, candidate: Candidate, result: GateResult) -> None:
 
 
 def _mark(tools: Tools, stretch: Stretch, finding: Finding) -> str:
-    commit, whose = _culprit(tools, stretch, finding.paths)
-    report = {"tests": finding.tests, "files": finding.paths, "commit": commit, "whose": whose}
-    shown = ", ".join(finding.tests[:NAMED]) + (" …" if len(finding.tests) > NAMED else "")
+    return mark_broken(tools, stretch, finding.owner, finding.tests, finding.paths)
+
+
+def mark_broken(tools: Tools, stretch: Stretch, story: str, tests: Sequence[str], paths: Sequence[str]) -> str:
+    """The task is STALE: these tests of it fail on main, by something in that stretch. `ship` finds such ones too."""
+    commit, whose = _culprit(tools, stretch, paths)
+    report = {"tests": list(tests), "files": list(paths), "commit": commit, "whose": whose}
+    shown = ", ".join(tests[:NAMED]) + (" …" if len(tests) > NAMED else "")
     why = f"{shown} fail on {tools.target} since {short(commit)} by {whose}"
     halts = tools.read_config(tools.forge.main_tip()).tasks.on_stale == "halt"
-    change = stale.Invalidation(why=why, by=BY, tests=finding.tests, report=report, halts=halts)
-    marked = stale.mark_stale_by_regression(tools.db, tools.project.id, finding.owner, change)
-    tools.log.info("regression found", story=marked.story_id, commit=commit, tests=len(finding.tests))
+    change = stale.Invalidation(why=why, by=BY, tests=tests, report=report, halts=halts)
+    marked = stale.mark_stale_by_regression(tools.db, tools.project.id, story, change)
+    tools.log.info("regression found", story=marked.story_id, commit=commit, tests=len(tests))
     tools.bell.ring()
     return marked.story_id
 

@@ -10,6 +10,20 @@ SELECT o.path, w.id, w.story_id, w.spec, w.spec_path FROM file_owners o JOIN wor
 SELECT o.path, w.id, w.story_id, w.spec, w.spec_path FROM file_owners o JOIN work_items w ON w.id = o.item_id
  WHERE o.repo_id = %(repo)s::bigint AND w.phase = 'done' ORDER BY w.id, o.path;
 
+-- name: kin_of
+-- Done stories that this one depends on and those that depend on it, through however many others; the latest first.
+WITH RECURSIVE me AS (
+    SELECT id, depends_on FROM work_items WHERE repo_id = %(repo)s::bigint AND lower(story_id) = lower(%(story)s::text)),
+up AS (
+    SELECT d.id, d.depends_on FROM me JOIN work_items d ON d.id = ANY (me.depends_on)
+    UNION SELECT d.id, d.depends_on FROM up JOIN work_items d ON d.id = ANY (up.depends_on)),
+down AS (
+    SELECT w.id FROM me JOIN work_items w ON w.depends_on @> ARRAY[me.id]
+    UNION SELECT w.id FROM down JOIN work_items w ON w.depends_on @> ARRAY[down.id])
+SELECT w.id, w.story_id, w.spec, w.spec_path FROM work_items w
+ WHERE w.id IN (SELECT id FROM up UNION SELECT id FROM down) AND w.id NOT IN (SELECT id FROM me)
+   AND w.repo_id = %(repo)s::bigint AND w.phase = 'done' ORDER BY w.id DESC;
+
 -- name: owner_map
 -- Every path that a story landed, with the stories that did, the first one first.
 SELECT o.path, array_agg(w.story_id ORDER BY w.id) AS stories FROM file_owners o JOIN work_items w ON w.id = o.item_id
