@@ -178,8 +178,8 @@ class Impact(Gate):
             why = f"It owns {_names(owner.files)}" if owner.files else "One of the two is built on the other"
             message = (
                 f"{owner.story} is broken: {_names(named)} red or missing on this code, green without it. {why}. "
-                f"Repair the code so that what {owner.story} promised holds; only the spec (may_change) lets a test say "
-                "something else."
+                f"Repair the code so that what {owner.story} promised holds; only the spec (may_change) lets a test "
+                "say something else."
             )
             said.findings.append(
                 Finding(
