@@ -8,10 +8,12 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
+from damascus.domain.errors import DamascusError
 from damascus.domain.events import EventKind
 from damascus.store import stream
-from damascus.store.db import Connection
+from damascus.store.db import Connection, Row
 from damascus.store.journal import write_events
+from damascus.web.live import Hub
 from tests.waiting import LONG, eventually
 from tests.web.browser_like import Visitor, served
 from tests.yard import Yard, story
@@ -147,11 +149,32 @@ def test_many_browsers_need_one_connection(yard: Yard) -> None:
 
 
 @pytest.mark.req("X12")
+def test_who_was_away_for_long_is_told_also_when_the_database_fails_once(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yard.add(story("S-1"))
+    start, missed = _last(yard), happen(yard, 2)
+    failures, read = ["gone"], Hub._read
+
+    def sometimes(hub: Hub, last: int) -> list[Row]:
+        if failures:
+            raise DamascusError(failures.pop())
+        return read(hub, last)
+
+    monkeypatch.setattr(Hub, "_read", sometimes)
+    with visited(yard) as visitor:
+        listener = Listener(visitor, start)
+        eventually(lambda: listener.numbers == missed, LONG, "what happened meanwhile")
+    assert not failures
+
+
+@pytest.mark.req("X12")
 def test_a_page_is_told_that_the_database_is_gone_and_that_it_is_back(yard: Yard) -> None:
     yard.add(story("S-1"))
+    start = _last(yard)  # while nobody else numbers events
     with visited(yard) as visitor:
         hub = visitor.serving.hub
-        listener = Listener(visitor, _last(yard))
+        listener = Listener(visitor, start)
         eventually(lambda: listener.status == 200, LONG)
         url = hub.db.url
         hub.db.url = "postgresql://nobody@127.0.0.1:1/nothing"

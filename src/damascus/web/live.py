@@ -87,6 +87,9 @@ class Hub:
                     yield behind or CURRENT
                 said = behind
                 found = await self._since(last, known) if last is not None and known is not None else []
+                if found is None:
+                    await asyncio.sleep(AGAIN)
+                    continue
                 for row in found:
                     yield row
                 last = found[-1]["seq"] if found else max(last or 0, known) if known is not None else last
@@ -95,12 +98,16 @@ class Hub:
         finally:
             self._watchers -= 1
 
-    async def _since(self, last: int, known: int) -> list[Row]:
+    async def _since(self, last: int, known: int) -> list[Row] | None:
+        """None: the database can't be asked at this moment."""
         if last >= known:
             return []
         if last >= self._floor:
             return [row for row in self._recent if row["seq"] > last]
-        return await run_sync(self._read, last)
+        try:
+            return await run_sync(self._read, last)
+        except (DamascusError, psycopg.Error):
+            return None
 
     def _read(self, last: int) -> list[Row]:
         """The project's next ones from the database, passing over what is others'."""
