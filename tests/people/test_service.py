@@ -45,7 +45,11 @@ def test_installing_enables_nothing_and_says_so(yard: Yard) -> None:
     assert file.read_text() == unit.text and "Nothing was enabled or started" in done.said and asked(yard) == []
     assert f"systemctl --user enable --now {unit.name}" in done.following
     assert as_service.install(yard.app, unit, enable=False).said.startswith("unchanged")
-    found = as_service.standing(yard.app, unit)
+    asked_again = as_service.unit_of(yard.app, yard.project)
+    found = as_service.standing(yard.app, asked_again)
+    assert "differs" not in found.said, "by its port alone"
+    file.write_text(unit.text.replace("UMask=0077", "UMask=0000"))
+    assert "differs" in as_service.standing(yard.app, asked_again).said
     assert (found.installed, found.enabled, found.active) == (True, "disabled", "inactive")
 
 

@@ -23,6 +23,7 @@ from damascus.web.options import Options
 from damascus.web.site import make_site
 from tests.engine.shell_stories import FILES, Watched, bad, good, shell_story
 from tests.rules.tree import ROOT
+from tests.web.serving import token
 from tests.yard import Yard
 
 Read = dict[tuple[str, tuple[tuple[str, str], ...]], float]
@@ -105,16 +106,24 @@ def test_with_the_database_away_that_is_the_number(yard: Yard, monkeypatch: pyte
     }
 
 
-async def get(app: App, yard: Yard) -> httpx.Response:
+async def get(app: App, yard: Yard, **headers: str) -> httpx.Response:
     site = make_site(app, yard.project, Options(port=8420))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(site), base_url="http://127.0.0.1:8420") as client:
-        return await client.get("/metrics")
+        return await client.get("/metrics", headers=headers)
 
 
 @pytest.mark.req("X18")
 def test_nobody_reads_them_without_a_session_or_a_token(yard: Yard) -> None:
     answer = asyncio.run(get(yard.app, yard))
-    assert answer.status_code == 401 and "damascus_" not in answer.text
+    assert answer.status_code == 401 and "damascus_database_up" not in answer.text
+
+
+@pytest.mark.req("X18")
+def test_a_token_that_may_only_read_reads_them(yard: Yard) -> None:
+    yard.add(shell_story("one"))
+    answer = asyncio.run(get(yard.app, yard, authorization=f"Bearer {token(yard, 'read')}"))
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "text/plain")
+    assert value(parsed(answer.text), "stories", phase="build", state="ready") == 1.0
 
 
 # ── documents and the dashboard ───────────────────────────────────────────────────────────────────────

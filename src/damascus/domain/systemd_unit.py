@@ -25,6 +25,10 @@ class Unit:
         """The file with the keys, below the person's configuration folder."""
         return f"damascus/{slug(self.project)}.env"
 
+    def is_as_written(self, text: str) -> bool:
+        """Is that text this unit, whatever port and slots it was written with?"""
+        return _without_command(text) == _without_command(self.text)
+
     @property
     def text(self) -> str:
         variables = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in self.settings.items())
@@ -33,8 +37,8 @@ class Unit:
 [Unit]
 Description=Damascus, project {_plain(self.project)}
 After=network-online.target
-StartLimitIntervalSec=600
-StartLimitBurst=10
+# However long the database or the network takes after a boot.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec
@@ -46,14 +50,19 @@ EnvironmentFile=-%E/{self.secrets}
 KillMode=process
 TimeoutStopSec=60
 Restart=on-failure
-RestartSec=5
-# 1: a story is blocked, or this release is older than the database; 2: wrong use. Starting again would change neither.
-RestartPreventExitStatus=1 2
+RestartSec=30
+# 130: stopped by a signal, as asked; 2: wrong use, which starting again would not change.
+SuccessExitStatus=130
+RestartPreventExitStatus=2
 UMask=0077
 
 [Install]
 WantedBy=default.target
 """
+
+
+def _without_command(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("ExecStart=")]
 
 
 def slug(name: str) -> str:

@@ -85,7 +85,7 @@ def standing(app: App, unit: Unit) -> ServiceStanding:
     installed = file.exists()
     enabled, active = _word(app, "is-enabled", unit.name), _word(app, "is-active", unit.name)
     said = f"{unit.name}: {enabled}, {active}." if installed else f"{unit.name} is not installed."
-    if installed and file.read_text() != unit.text:
+    if installed and not unit.is_as_written(file.read_text()):
         said += " Its file differs from what this release writes for this project."
     following = f"journalctl --user -u {unit.name}" if installed else "damascus service install"
     return ServiceStanding(said, following, unit.name, file, installed, enabled, active)
