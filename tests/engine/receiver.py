@@ -23,6 +23,8 @@ class Receiver:
     answers: list[int] = field(default_factory=list)
     got: list[Received] = field(default_factory=list)
     port: int = 0
+    answering: threading.Event = field(default_factory=threading.Event)
+    """Cleared: who asks waits for its answer."""
 
     @property
     def url(self) -> str:
@@ -32,11 +34,13 @@ class Receiver:
 @contextmanager
 def receiving(*answers: int) -> Iterator[Receiver]:
     kept = Receiver(list(answers))
+    kept.answering.set()
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:  # its name is the library's
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             kept.got.append(Received(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            kept.answering.wait(60)
             self.send_response(kept.answers.pop(0) if kept.answers else 200)
             self.send_header("Content-Length", "0")
             self.end_headers()

@@ -22,10 +22,12 @@ from damascus.domain.errors import UsageError
 from damascus.domain.events import EventKind
 from damascus.engine.maintenance.notifier import GIVE_UP, Notifier, pause
 from damascus.people.notify_checks import examine
+from damascus.store import notices
 from damascus.store.journal import write_events
 from damascus.store.stream import publish
 from tests.engine.receiver import Receiver, receiving
 from tests.engine.shell_stories import FILES, Watched, config, good, shell_story
+from tests.waiting import eventually
 from tests.yard import Yard
 
 NOON = datetime(2026, 11, 18, 12, 0)
@@ -255,6 +257,23 @@ def test_of_several_workers_one_sends(tmp_path: Path, database_url: str, receive
     assert sorted(line for text in texts(receiver) for line in text.splitlines()[1:]) == [
         f"halted: lost {n}" for n in range(5)
     ]
+
+
+@pytest.mark.req("X18")
+def test_what_one_worker_is_sending_no_other_sends(tmp_path: Path, database_url: str, receiver: Receiver) -> None:
+    yard = yard_of(tmp_path, database_url)
+    first, second = notifier(yard, receiver), notifier(yard, receiver)
+    happens(yard, EventKind.STORY_NOT_ON_MAIN, message="lost")
+    receiver.answering.clear()
+    sending = threading.Thread(target=first.look)
+    sending.start()
+    try:
+        eventually(lambda: receiver.got, what="the message")
+        assert notices.take(yard.db, yard.row, ["webhook"]) is None, "it is taken"
+    finally:
+        receiver.answering.set()
+        sending.join()
+    assert second.look() == 0 and len(receiver.got) == 1
 
 
 KILLED = """
