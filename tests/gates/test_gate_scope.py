@@ -158,3 +158,13 @@ def test_code_that_is_shown_in_another_order_than_it_runs_is_refused(tmp_path: P
 def test_what_the_base_shows_in_another_order_is_left_alone(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path, {"src.py": TURNED})
     assert ScopeGate(judging.mirror).check(judging.candidate({"src.py": TURNED + "X = 1\n"})).findings == []
+
+
+@pytest.mark.req("A8")
+def test_what_is_written_beside_the_graph_is_no_tasks_to_land(tmp_path: Path) -> None:
+    judging = Judging.of(tmp_path)
+    forged = {path: "all is DONE\n" for path in ("CHECKPOINT.md", "plan/DECISIONS.md", "plan/TASK-GRAPH.md")}
+    result = ScopeGate(judging.mirror).check(judging.candidate(forged, scope=("**",), graph="plan/TASK-GRAPH.md"))
+    assert verdicts(result) == ["scope_violation"] and sorted(result.findings[0].paths) == sorted(forged)
+    story = judging.candidate(forged, scope=("**",))
+    assert ScopeGate(judging.mirror).check(story).findings == [], "a story that is no task has its person's scope"

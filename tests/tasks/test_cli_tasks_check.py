@@ -10,6 +10,7 @@ import pytest
 
 from damascus.domain.verdict import TaskStatus
 from tests.tasks.test_task_graph import DOCUMENTED
+from tests.user_repository import UserRepository
 
 pytestmark = pytest.mark.req("A1.5")
 
@@ -36,6 +37,19 @@ def test_a_good_graph_is_told_in_a_line_and_the_next_command(graph: Path) -> Non
         "TASK-GRAPH.md: 2 tasks, 2 batches. Can start at once: TASK-001.\nNext: damascus tasks add TASK-GRAPH.md\n"
     )
     assert not (graph.parent / "none").exists(), "no home and no database is made"
+
+
+@pytest.mark.req("A1.2")
+def test_in_a_project_it_says_what_adding_says(tmp_path: Path) -> None:
+    """An EXEMPT task without a test command, and what is not a task's to write; still without a database."""
+    made = UserRepository.create(tmp_path / "repo", {"damascus.toml": '[test]\ncommand = "none"\n'})
+    exempt = "### TASK-1: a\n**output_files:** a.txt\n**Test contract status:** EXEMPT (words)\n"
+    (made.top / "TASK-GRAPH.md").write_text(exempt)
+    told = check(made.top, "TASK-GRAPH.md")
+    assert told.returncode == 2 and "TASK-GRAPH.md:3: TASK-1 is EXEMPT, so the project's whole test" in told.stdout
+    (made.top / "TASK-GRAPH.md").write_text(exempt.replace("a.txt", "TASK-GRAPH.md, DECISIONS.md"))
+    told = check(made.top, "TASK-GRAPH.md")
+    assert told.stdout.count("which is Damascus's to write") == 2
 
 
 HEAVY = ("psycopg", "pygit2", "pydantic", "yaml", "damascus.engine", "damascus.gates", "damascus.store", "damascus.app")

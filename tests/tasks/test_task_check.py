@@ -2,6 +2,7 @@
 
 import pytest
 
+from damascus.domain.tasks import PROJECTED
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import read_graph
 
@@ -199,3 +200,12 @@ def test_all_faults_come_at_once_and_by_line() -> None:
     )  # fmt: skip
     lines = [line for line, _ in found]
     assert lines == sorted(lines) and len(found) >= 7
+
+
+@pytest.mark.parametrize("name", ["TASK-GRAPH.md", *PROJECTED])
+def test_what_is_written_from_what_is_known_is_no_tasks_to_write(name: str) -> None:
+    for files, folder in ((name, ""), (f"plan/{name}", "plan/"), ("plan/", "plan/"), ("plan/*.md", "plan/")):
+        graph = read_graph(task("TASK-1", files=files).encode(), "TASK-GRAPH.md")
+        told = [fault.text for fault in check_graph(graph, f"{folder}TASK-GRAPH.md")]
+        assert len(told) == 1 and "which is Damascus's to write" in told[0], files
+    assert check_graph(read_graph(task("TASK-1", files=f"docs/{name}").encode(), "G"), "TASK-GRAPH.md") == []

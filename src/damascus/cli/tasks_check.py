@@ -1,5 +1,6 @@
 """damascus tasks check: a file is enough. Neither store nor engine is imported: a large graph is read at once."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -8,8 +9,7 @@ import typer
 
 from damascus.cli.say import as_json as print_json
 from damascus.cli.say import aside, next_step, say
-from damascus.people.task_check import CheckedGraph
-from damascus.people.task_check import check as checked
+from damascus.people.task_check import CheckedGraph, check_here
 from damascus.tasks.task import Fault
 from damascus.telling.phrases import listed, one_line, plural
 
@@ -20,13 +20,13 @@ def check(
     file: GraphFile,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
-    """Check a task graph: every fault with its line, all at once. Needs no project and no database.
-    Exit code 2 if there is a fault.
+    """Check a task graph: every fault with its line, all at once. Needs no project and no database; in a project's
+    folder it also says what `damascus tasks add` would say. Exit code 2 if there is a fault.
 
     \b
     Example:  damascus tasks check TASK-GRAPH.md
     """
-    found = checked(file)
+    found = check_here(file, os.environ)
     if as_json:
         print_json(_as_record(found))
     else:

@@ -190,14 +190,17 @@ def _dotted_match(part: str, name: str) -> bool:
     return part.startswith(".") and glob_regex(part).fullmatch(name) is not None
 
 
+def covered(pattern: str, paths: tuple[str, ...]) -> str | None:
+    """The first of these paths that the pattern covers."""
+    if GLOB_CHARS.search(pattern):
+        return next((path for path in paths if _matches(pattern, path)), None)
+    if pattern.endswith("/"):
+        return next((path for path in paths if path.startswith(pattern)), None)
+    return pattern if pattern in paths else None
+
+
 def _refuse_protected(text: str, protected: tuple[str, ...]) -> None:
-    rules = (SETTINGS_FILE, *CI_PATHS, *protected)
-    if GLOB_CHARS.search(text):
-        hit = next((path for path in rules if _matches(text, path)), None)
-    elif text.endswith("/"):
-        hit = next((path for path in rules if path.startswith(text)), None)
-    else:
-        hit = text if text in rules else None
+    hit = covered(text, (SETTINGS_FILE, *CI_PATHS, *protected))
     if hit is None and text.startswith("."):
         first = text.split("/", maxsplit=1)[0]
         hit = next((folder for folder in CI_FOLDERS if _dotted_match(first, folder.rstrip("/"))), None)

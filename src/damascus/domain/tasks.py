@@ -6,6 +6,7 @@ A task is a story, and everything that is known of it stands in its frozen spec:
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from posixpath import dirname, join
 
 from damascus.domain.described import Described
 from damascus.domain.errors import UsageError
@@ -13,7 +14,15 @@ from damascus.domain.errors import UsageError
 CELLS = re.compile(r"(?<!\\)\|")
 RULE = re.compile(r"^[\s:|-]+$")
 CONTRACT_ID = re.compile(r"TC-\d{1,6}")
+PROJECTED = ("CHECKPOINT.md", "DECISIONS.md", "ASSUMPTIONS.md", "FILE_OWNERSHIP_MAP.md")
+"""What Damascus writes beside a task graph."""
 HEAD = ("TC", "Behaviour", "Kind", "Test file", "Command")
+
+
+def beside(*graphs: str) -> tuple[str, ...]:
+    """These graphs, and what is written beside each: no task's to write."""
+    places = [path for graph in graphs for path in (graph, *(join(dirname(graph), name) for name in PROJECTED))]
+    return tuple(dict.fromkeys(places))
 
 
 class TaskType(Described):

@@ -5,12 +5,12 @@ commit of their own (steps/records.py). Nothing is read from them: they are a pr
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from posixpath import dirname, join
 from typing import Any
 
 from damascus.domain.config import TasksConfig
 from damascus.domain.ports import GateName, GateResult
 from damascus.domain.spec import Spec
+from damascus.domain.tasks import beside
 from damascus.domain.verdict import Phase, TaskStatus, task_status
 from damascus.store import decisions, owners, projections
 from damascus.store.db import Database, Row
@@ -21,7 +21,6 @@ from damascus.tasks.projections.records import assumptions_file, decisions_file,
 from damascus.tasks.projections.region import with_region
 from damascus.tasks.statuses import Written, with_statuses
 
-NAMES = ("CHECKPOINT.md", "DECISIONS.md", "ASSUMPTIONS.md", "FILE_OWNERSHIP_MAP.md")
 WAITS = (TaskStatus.PENDING, TaskStatus.IN_PROGRESS)
 
 
@@ -83,8 +82,7 @@ class BuilderFacts:
             assumptions_file(decisions.assumptions_of(self.db, repo)),
             ownership_file(owners.map_of(self.db, repo)),
         )
-        folder = dirname(settings.graph)
-        paths = [join(folder, name) for name in NAMES]
+        paths = beside(settings.graph)[1:]
         return replace(found, full=full, texts=dict(zip(paths, texts, strict=True)))
 
     def _facts(self, number: int, row: Row, landed_at: datetime | None) -> TaskFacts:

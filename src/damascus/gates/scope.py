@@ -18,7 +18,7 @@ from damascus.git.mirror import Mirror
 from damascus.git.strict import faults, needs_look
 from damascus.stacks import stack_of
 from damascus.tasks.planned import graph_faults
-from damascus.writes.bounds import path_refusal, shown
+from damascus.writes.bounds import kept_from, path_refusal, shown
 
 OBEYED = re.compile(
     r"\.claude|\.cursor|\.vscode|\.idea|\.husky|\.devcontainer|\.zed|\.fleet|\.codex|\.opencode|\.gemini|\.aider.*|"
@@ -97,8 +97,7 @@ def _of_a_plan(candidate: Candidate) -> list[Finding]:
 
 def _refusal(candidate: Candidate, file: ChangedFile) -> str:
     """Why this path may not be in the diff; "" if it may."""
-    held_out = candidate.spec.acceptance
-    if why := path_refusal(file.path, candidate.scope, (held_out.strip("/") + "/",) if held_out else ()):
+    if why := path_refusal(file.path, candidate.scope, kept_from(candidate.spec, candidate.config)):
         return why
     if file.status == "A" and (why := special(file.path) or _obeyed(file.path, candidate.scope)):
         return why

@@ -6,7 +6,7 @@ from functools import cache
 
 from damascus.domain.errors import UsageError
 from damascus.domain.scope import GLOB_CHARS, Scope, parse_scope
-from damascus.domain.tasks import TaskType
+from damascus.domain.tasks import TaskType, beside
 from damascus.people.spec_files import Ground
 from damascus.stacks.stack import BaseFiles
 from damascus.stacks.suite import suite_of
@@ -33,7 +33,7 @@ def specs_of(ground: Ground, graph: TaskGraph, path: str) -> GraphSpecs:
     where, folders = test_ground(ground, graph.tasks), _folders(ground, graph.tasks)
     stories, faults = [], []
     for place, task in enumerate(graph.tasks):
-        made = _story(task, path, where, folders)
+        made = _story(task, path, where, folders, beside(path, ground.config.tasks.graph))
         if isinstance(made, Fault):
             faults.append(made)
         else:
@@ -41,22 +41,22 @@ def specs_of(ground: Ground, graph: TaskGraph, path: str) -> GraphSpecs:
     return GraphSpecs(tuple(stories), tuple(faults), tuple(warnings(ground, graph.tasks)))
 
 
-def _story(task: Task, path: str, where: TestGround, folders: set[str]) -> NewStory | Fault:
+def _story(task: Task, path: str, where: TestGround, folders: set[str], ours: tuple[str, ...]) -> NewStory | Fault:
     command = command_of(task, where)
     if isinstance(command, Fault):
         return command
     spec = parsed(task, path, command)
     try:
-        scope = _scope(spec.scope, folders, path)
+        scope = _scope(spec.scope, folders, ours)
     except UsageError as err:
         return Fault(task.line_of(TaskField.OUTPUT_FILES), f"{task.id}: {err}")
     return NewStory(replace(spec, scope=scope), spec_of(task, path, command), path, file=f"{path}:{task.line}")
 
 
-def _scope(scope: Scope | None, folders: set[str], path: str) -> Scope:
-    """A folder of main that was written without its slash is a folder; the graph itself is nobody's to write."""
+def _scope(scope: Scope | None, folders: set[str], ours: tuple[str, ...]) -> Scope:
+    """A folder of main that was written without its slash is a folder; the graph and what is beside it are ours."""
     patterns = scope.patterns if scope else ()
-    return parse_scope([f"{each}/" if each in folders else each for each in patterns], protected=(path,))
+    return parse_scope([f"{each}/" if each in folders else each for each in patterns], protected=ours)
 
 
 def _folders(ground: Ground, tasks: Sequence[Task]) -> set[str]:

@@ -1,12 +1,13 @@
 """A task graph checked before anything is queued: needs the file alone, no project and no database."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from damascus.domain.errors import UsageError
+from damascus.domain.scope import SETTINGS_FILE
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import LARGEST_GRAPH, Fault, TaskGraph, read_graph
 
@@ -26,10 +27,30 @@ class CheckedGraph:
 
 
 def check(file: Path) -> CheckedGraph:
+    """By its own text alone."""
     raw = read_graph_file(file)
     with _nothing_collected():
         graph = read_graph(raw, str(file))
-        return CheckedGraph(str(file), graph, check_graph(graph))
+        return CheckedGraph(str(file), graph, check_graph(graph, _place(file)[1]))
+
+
+def check_here(file: Path, environ: Mapping[str, str]) -> CheckedGraph:
+    """And, in the repository of a project, by what its main says, as `damascus tasks add` does."""
+    found = check(file)
+    top, path = _place(file)
+    if found.faults or top is None or not (top / SETTINGS_FILE).is_file():
+        return found
+    # Store and git: a graph by itself is read in less time than these are imported.
+    from damascus.people.graph_checks import faults_on_main
+
+    return replace(found, faults=faults_on_main(top, environ, found.graph, path))
+
+
+def _place(file: Path) -> tuple[Path | None, str]:
+    """The repository's folder, and the graph's place in it; by itself it lies at the top of one."""
+    whole = file.resolve()
+    top = next((folder for folder in whole.parents if (folder / ".git").exists()), None)
+    return top, whole.relative_to(top).as_posix() if top else whole.name
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from damascus.domain.ids import StoryId
+from damascus.domain.scope import covered
+from damascus.domain.tasks import beside
 from damascus.tasks.contract_files import outside
 from damascus.tasks.fields import TaskField
 from damascus.tasks.order import Needs, circles, ordered_with
@@ -19,8 +21,8 @@ EVERYBODY = -1
 Numbers = Mapping[StoryId, int]
 
 
-def check_graph(graph: TaskGraph) -> list[Fault]:
-    """The faults of reading and all others, by line."""
+def check_graph(graph: TaskGraph, path: str = "") -> list[Fault]:
+    """The faults of reading and all others, by line. `path`: where the graph lies in its repository."""
     numbers = {task.id: number for number, task in reversed(list(enumerate(graph.tasks)))}
     needs = [[numbers[each] for each in task.depends_on if each in numbers] for task in graph.tasks]
     found = [
@@ -30,6 +32,7 @@ def check_graph(graph: TaskGraph) -> list[Fault]:
         *_circles(graph, needs),
         *_unfinished(graph),
         *outside(graph.tasks),
+        *(_not_theirs(graph, beside(path)) if path else ()),
         *_batches(graph, numbers),
         *_side_by_side(graph, needs),
     ]
@@ -92,6 +95,18 @@ def _unfinished(graph: TaskGraph) -> Iterator[Fault]:
                 "**Test contract status:** EXEMPT (the reason)."
             )
             yield Fault(task.line_of(TaskField.CONTRACT), text)
+
+
+def _not_theirs(graph: TaskGraph, ours: tuple[str, ...]) -> Iterator[Fault]:
+    """The graph and what is written beside it say what Damascus knows: a task that could write them could forge it."""
+    for task in graph.tasks:
+        for each in task.output_files:
+            if hit := covered(each, ours):
+                text = (
+                    f"{task.id} may not write {quoted(hit)}, which is Damascus's to write. Take it out of output_files"
+                )
+                more = "." if each == hit else f": name narrower paths than {quoted(each)}."
+                yield Fault(task.line_of(TaskField.OUTPUT_FILES, each), text + more)
 
 
 def _batches(graph: TaskGraph, numbers: Numbers) -> Iterator[Fault]:

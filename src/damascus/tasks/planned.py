@@ -39,7 +39,7 @@ def graph_faults(raw: bytes | None, name: str) -> list[str]:
     """Each with its line; empty: `damascus tasks add` would take it."""
     if raw is None:
         return [f"{name} is not there. Write the task graph into it."]
-    return [f"{name} line {fault.line}: {fault.text}" for fault in check_graph(read_graph(raw, name))]
+    return [f"{name} line {fault.line}: {fault.text}" for fault in check_graph(read_graph(raw, name), name)]
 
 
 @dataclass(frozen=True)

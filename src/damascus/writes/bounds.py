@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from damascus import stacks
+from damascus.domain.config import Config
 from damascus.domain.names import gits_file, is_git
 from damascus.domain.ports import Finding, GateName
 from damascus.domain.roles import may_write
 from damascus.domain.scope import CI_FOLDERS, CI_PATHS, HELD_OUT, SETTINGS_FILE, Scope
+from damascus.domain.spec import Spec
+from damascus.domain.tasks import beside
 from damascus.domain.verdict import Verdict
 from damascus.stacks.stack import paths
 from damascus.writes.refusal import RefusedWrite
@@ -71,6 +74,12 @@ def refused_files(refused: Mapping[str, str]) -> list[Finding]:
     message = f"left what no story may add: {'; '.join(named)}{more}. Take it away."
     paths = [shown(path) for path in sorted(refused)[:LISTED]]
     return [Finding(gate=GateName.SCOPE, verdict=Verdict.SCOPE_VIOLATION, message=message, paths=paths)]
+
+
+def kept_from(spec: Spec, config: Config) -> tuple[str, ...]:
+    """What its own scope does not open to a story: its held-out tests; to a task the graph and what is beside it."""
+    held_out = (f"{spec.acceptance.strip('/')}/",) if spec.acceptance else ()
+    return (*held_out, *beside(spec.graph, config.tasks.graph)) if spec.graph else held_out
 
 
 def path_refusal(path: str, scope: Scope, protected: tuple[str, ...] = ()) -> str:

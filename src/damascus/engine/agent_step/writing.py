@@ -14,7 +14,7 @@ from damascus.engine.run import Run
 from damascus.git.workspaces import Workspace
 from damascus.scanning.scanner import Scanner
 from damascus.writes.after_step import changes
-from damascus.writes.bounds import Bounds
+from damascus.writes.bounds import Bounds, kept_from
 from damascus.writes.checks import Checks, self_test
 from damascus.writes.compile_check import Compiler
 from damascus.writes.inbox import InboxPerson
@@ -31,9 +31,8 @@ def pipeline(
     """Raises DamascusError when the pipeline lets pass what it must refuse: then no agent is sent. `accepted`: tests
     that only their author may still change."""
     item, tools, role = run.item, run.tools, given.role
-    held_out = (f"{spec.acceptance.strip('/')}/",) if spec.acceptance else ()
     patterns = tuple(config.test.patterns)
-    bounds = Bounds(Scope(item.file_scope), role, accepted, (item.spec_path, *held_out), patterns)
+    bounds = Bounds(Scope(item.file_scope), role, accepted, (item.spec_path, *kept_from(spec, config)), patterns)
     if why := proved(tools.quick_scanner):
         raise DamascusError(f"the write pipeline failed its self-test: {why}. Reinstall Damascus, then retry.")
     return Pipeline(
