@@ -4,7 +4,7 @@ from damascus.domain.ids import Sha
 from damascus.domain.money import in_tokens
 from damascus.domain.storable import clean
 from damascus.engine.run import Run
-from damascus.tasks.planned import StoryCost, blast_radius, told
+from damascus.tasks.planned import StoryCost, blast_radius, commands_told, told
 
 RECENT = 50
 
@@ -19,4 +19,5 @@ def plan_told(run: Run, base: Sha, commit: Sha) -> str:
     landed = run.tools.db.all("spend_merged", project=run.item.project_id, limit=RECENT)
     costs = [StoryCost(row["tokens"], row["microdollars"]) for row in landed]
     most = f"{in_tokens(config.budget.story_tokens)} at most" if config.budget.story_tokens else "any number of tokens"
-    return clean(told(radius, costs, most), 4000)
+    commands = commands_told(before, after or b"", config.tasks.graph)
+    return clean(" ".join(filter(None, [told(radius, costs, most), commands])), 8000)

@@ -90,7 +90,7 @@ def _of_a_plan(candidate: Candidate) -> list[Finding]:
     if candidate.spec.kind is not Kind.PLAN:
         return []
     name = candidate.config.tasks.graph
-    found = graph_faults(candidate.read(candidate.commit, name), name)
+    found = graph_faults(candidate.read(candidate.commit, name), name, candidate.read(candidate.base, name))
     message = f"the task graph has faults: {'; '.join(found[:FAULTS_TOLD])}"
     return [Finding(gate=GateName.SCOPE, verdict=Verdict.PLAN_FAULTY, message=message, paths=[name])] if found else []
 

@@ -1,15 +1,18 @@
 """A task graph checked before anything is queued: needs the file alone, no project and no database."""
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 from damascus.domain.errors import UsageError
 from damascus.domain.scope import SETTINGS_FILE
 from damascus.tasks.check import check_graph
 from damascus.tasks.graph import LARGEST_GRAPH, Fault, TaskGraph, read_graph
+
+FaultsOnMain = Callable[[Path, Mapping[str, str], TaskGraph, str], Sequence[Fault]]
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,8 @@ def check_here(file: Path, environ: Mapping[str, str]) -> CheckedGraph:
     if found.faults or top is None or not (top / SETTINGS_FILE).is_file():
         return found
     # Store and git: a graph by itself is read in less time than these are imported.
-    from damascus.people.graph_checks import faults_on_main
-
-    return replace(found, faults=faults_on_main(top, environ, found.graph, path))
+    on_main: FaultsOnMain = import_module("damascus.people.graph_checks").faults_on_main
+    return replace(found, faults=on_main(top, environ, found.graph, path))
 
 
 def _place(file: Path) -> tuple[Path | None, str]:

@@ -1,16 +1,22 @@
 """What a plan would do, before a person accepts it: faults of its task graph, what it touches, what it may cost."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from damascus.domain.ids import StoryId
 from damascus.domain.money import in_dollars, in_tokens
 from damascus.domain.scope import GLOB_CHARS, Scope
+from damascus.domain.verdict import TaskStatus
 from damascus.tasks.check import check_graph
+from damascus.tasks.fields import TaskField
 from damascus.tasks.graph import read_graph
-from damascus.tasks.task import Task, TaskGraph
+from damascus.tasks.task import Fault, Task, TaskGraph
+from damascus.tasks.values import quoted
 
 SHOWN = 12
+MOST_COMMANDS = 20
+LONGEST_COMMAND = 150
 SAMPLE = """\
 ### TASK-001: Prices of the shop
 **Status:** PENDING
@@ -35,11 +41,44 @@ Batch 1: [TASK-001]
 """The format, as a planner is shown it."""
 
 
-def graph_faults(raw: bytes | None, name: str) -> list[str]:
-    """Each with its line; empty: `damascus tasks add` would take it."""
+def graph_faults(raw: bytes | None, name: str, before: bytes | None = None) -> list[str]:
+    """Each with its line; empty: `damascus tasks add` would take it. `before`: the graph that main has."""
     if raw is None:
         return [f"{name} is not there. Write the task graph into it."]
-    return [f"{name} line {fault.line}: {fault.text}" for fault in check_graph(read_graph(raw, name), name)]
+    graph = read_graph(raw, name)
+    known = {task.id: task for task in read_graph(before, name).tasks} if before is not None else {}
+    found = sorted([*check_graph(graph, name), *_claimed(graph, known)])
+    return [f"{name} line {fault.line}: {fault.text}" for fault in found]
+
+
+def _claimed(graph: TaskGraph, known: Mapping[StoryId, Task]) -> Iterator[Fault]:
+    """What became of a task is not a planner's to say: it begins as PENDING, or stays as main has it."""
+    for task in graph.tasks:
+        was = known.get(task.id)
+        if task.status.upper() not in ("", TaskStatus.PENDING, was.status.upper() if was else ""):
+            text = (
+                f"{task.id} has the status {quoted(task.status)}. A plan's tasks are PENDING; leave the others alone."
+            )
+            yield Fault(task.line_of(TaskField.STATUS), text)
+        if task.checkpoint not in ("", was.checkpoint if was else ""):
+            text = f"{task.id} has a Checkpoint. Damascus writes it when the task is on main: take it out."
+            yield Fault(task.line_of(TaskField.CHECKPOINT), text)
+
+
+def commands_told(before: bytes | None, after: bytes, name: str) -> str:
+    """The commands that a plan's new and changed tasks name: whoever accepts it lets them run. "": none."""
+    was, now = (_by_id(read_graph(raw, name)) if raw is not None else {} for raw in (before, after))
+    tasks = [task for ident, task in now.items() if was.get(ident) != task]
+    named = [text for task in tasks for text in (*task.gate_commands, *(one.command for one in task.contracts)) if text]
+    every = list(dict.fromkeys(named))
+    more = f" and {len(every) - MOST_COMMANDS} more (damascus diff shows all)" if len(every) > MOST_COMMANDS else ""
+    told = ", ".join(f"`{_short(each)}`" for each in every[:MOST_COMMANDS])
+    return f"Commands that will be run for it: {told}{more}." if every else ""
+
+
+def _short(command: str) -> str:
+    line = " ; ".join(command.split("\n"))
+    return line if len(line) <= LONGEST_COMMAND else f"{line[: LONGEST_COMMAND - 1]}…"
 
 
 @dataclass(frozen=True)

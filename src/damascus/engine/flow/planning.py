@@ -90,8 +90,9 @@ def _check(work: Work, turn: int) -> VerdictFeedback | None:
 
 def _checked(work: Work) -> PlanChecked:
     name = _graph(work)
-    raw = work.run.tools.mirror.read(Sha(str(work.at.start or work.at.base)), name)
-    return PlanChecked(faults=[clean(each, 600) for each in graph_faults(raw, name)])
+    read, base = work.run.tools.mirror.read, Sha(str(work.at.base))
+    raw = read(Sha(str(work.at.start or base)), name)
+    return PlanChecked(faults=[clean(each, 600) for each in graph_faults(raw, name, read(base, name))])
 
 
 def _graph(work: Work) -> str:
