@@ -9,7 +9,9 @@ import pytest
 from damascus.domain.ports import Candidate, GateResult
 from damascus.domain.requirement_lines import KnownBy
 from damascus.domain.spec import Requirement
+from damascus.domain.tasks import ContractKind, TestContract
 from damascus.domain.verdict import Kind
+from damascus.evidence.diff_paths import is_test
 from damascus.gates.coverage import Coverage
 from damascus.gates.coverage_run import Looks
 from damascus.gates.mutation import Mutation
@@ -277,3 +279,20 @@ def test_unittest_tells_its_tests_too(judging: Judging) -> None:
         judging, {"src.py": CODE, "tests/__init__.py": "", "tests/test_add.py": test}, command=UNITTEST + " -t ."
     )
     assert told_lines(check(judging, made)) == {"REQ-001": ["src.py:2, 7"], "REQ-002": ["src.py:2-6"]}
+
+
+@pytest.mark.req("A1.3")
+def test_a_file_that_the_contract_names_is_a_test_whatever_its_name(judging: Judging) -> None:
+    """Its lines are asked of nobody, but code stays code: what holds examples only, or tests among its code."""
+    check_file = "checks/price_check.py"
+    contract = TestContract("TC-1", "has a price", ContractKind.UNIT, check_file)
+    command = f"{PYTHON} -m pytest -q -p no:cacheprovider {check_file}"
+    unused = WHOLE + "\n\ndef helper():\n    return 1\n"
+    parts: dict[str, object] = {"command": command, "scope": ("src.py", "checks/")}
+    made = candidate(judging, {"src.py": CODE, check_file: unused}, contracts=(contract,), **parts)
+    result = check(judging, made)
+    assert verdicts(result) == [] and result.evidence[0].summary == "7 of 7 changed lines run (100 %)"
+    examples = 'def f():\n    """\n    >>> f()\n    """\n'
+    for path, text in (("src.py", examples), ("src/a.rs", "fn f() {}\n")):
+        code = candidate(judging, {path: text}, contracts=(replace(contract, file=path),), scope=(path,))
+        assert not is_test(code, path)

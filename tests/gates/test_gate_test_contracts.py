@@ -95,7 +95,8 @@ def test_what_tells_no_single_test_needs_a_command_that_counts(tmp_path: Path) -
 def test_the_contracts_own_command_must_pass_a_test_that_names_it(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     other = judged(judging, CODE | TEST, replace(ONE, command=f"{PYTEST}/test_old.py"))
-    assert verdicts(other) == UNMET and "no test of tests/test_add.py" in other.findings[0].message
+    assert "a person corrects it" in other.findings[0].message
+    assert verdicts(other) == UNMET and "does not run tests/test_add.py" in other.findings[0].message
     red = judged(judging, CODE | TEST, replace(ONE, command=f"{PYTEST}/test_add.py && exit 3"))
     assert verdicts(red) == UNMET and "exit 3" in red.findings[0].message
     unnamed = {"tests/test_add.py": TEST["tests/test_add.py"].replace("req_001_", "")}

@@ -4,6 +4,7 @@ import re
 
 from damascus import stacks
 from damascus.domain.ports import Candidate, ChangedFile
+from damascus.domain.spec import Spec
 from damascus.evidence.gate_commands import commands_at
 
 PARTS = re.compile(r"&&|\|\||[;|&\n()]")
@@ -18,7 +19,14 @@ def test_paths(candidate: Candidate) -> list[str]:
 
 
 def is_test(candidate: Candidate, path: str) -> bool:
-    return stacks.is_test(path, candidate.config.test.patterns)
+    """By its name, or by the story's own test contract, whatever the name is."""
+    named = stacks.is_test(path, candidate.config.test.patterns)
+    return named or (path in contract_tests(candidate.spec) and not _is_code(candidate, path))
+
+
+def contract_tests(spec: Spec) -> list[str]:
+    """The files of a test contract. One in a language that has tests among its code is code all the same."""
+    return [one.file for one in spec.contracts if not stacks.tests_in_code(one.file)]
 
 
 def is_judge(candidate: Candidate, file: ChangedFile) -> bool:

@@ -87,6 +87,9 @@ class _ContractLook:
             return [], f"no test of {contract.file} that names {contract.requirement} proves it: {', '.join(seen)}"
         if not tells_single_tests(run):
             return [], f"`{run.command}` does not tell which test passed"
+        if not any(_file(case.id) == contract.file for case in run.cases):
+            whose = "; the command stands in the task's row: a person corrects it" if contract.command else ""
+            return [], f"`{run.command}` does not run {contract.file}: no test of it was among those that ran{whose}"
         return [], f"no test of {contract.file} that this story wrote names {contract.requirement} and ran"
 
     def _by_command(self, contract: TestContract) -> tuple[list[str], str]:

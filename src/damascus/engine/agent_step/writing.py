@@ -11,6 +11,7 @@ from damascus.domain.scope import Scope
 from damascus.domain.spec import Spec
 from damascus.engine.agent_step.sending import private_folder
 from damascus.engine.run import Run
+from damascus.evidence.diff_paths import contract_tests
 from damascus.git.workspaces import Workspace
 from damascus.scanning.scanner import Scanner
 from damascus.writes.after_step import changes
@@ -31,7 +32,7 @@ def pipeline(
     """Raises DamascusError when the pipeline lets pass what it must refuse: then no agent is sent. `accepted`: tests
     that only their author may still change."""
     item, tools, role = run.item, run.tools, given.role
-    patterns = tuple(config.test.patterns)
+    patterns = (*config.test.patterns, *contract_tests(spec))
     bounds = Bounds(Scope(item.file_scope), role, accepted, (item.spec_path, *kept_from(spec, config)), patterns)
     if why := proved(tools.quick_scanner):
         raise DamascusError(f"the write pipeline failed its self-test: {why}. Reinstall Damascus, then retry.")
