@@ -137,6 +137,8 @@ def test_words_of_agents_stay_words() -> None:
         assert not {"\x00", "\u202e", "\u200b"} & set(text) and "<" not in text and len(text) < 9000
         assert "\n## DECISION-999" not in text and text.count("\n--- Task") == 0
         assert "http://" not in text
+        assert "y — DONE ·" in text, "a tick of an agent's is no run that ended well"
+        assert "✅" not in text.replace("DONE ✅", "", 1) if text.startswith("--- Task") else "✅" not in text
     assert region_of(with_region(b"", decisions_file([row]))) == decisions_file([row]).encode()
 
 

@@ -13,6 +13,9 @@ IN_FILE = re.compile(r"[\\`*_\[\]~]|\A[-+#=]")
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"})
 MEANS = re.compile(r"@|#(?=\w)|!(?=\d)|(?i:\bGH(?=-\d))|(?<=:)(?=//)|(?i:\bwww(?=\.))")
 """A mention, an issue, a pull of Gitea's, an issue of GitHub's in its other form, and the beginning of an address."""
+TICKS = re.compile("[✅✔☑✓🗸🗹🟢]\ufe0f?")
+"""In our files a tick stands for a run that ended well. In other people's words it is only a mark."""
+PLAIN_MARK = "·"
 PIPE = "¦"
 HIDES = {"Cc", "Cf", "Co", "Cs", "Cn"}
 """Unicode's categories of what is no character to be seen: control, direction, private, half a pair, unassigned."""
@@ -26,8 +29,8 @@ def prose(text: str, most: int) -> str:
 
 def filed(text: str, most: int) -> str:
     """One line of plain text for a file of a repository, where nobody looks for mentions: with nothing in it that can't
-    be seen, and no more marks than it needs to stay words."""
-    line = IN_FILE.sub(lambda found: f"\\{found[0]}", cut(seen(text), most))
+    be seen, no more marks than it needs to stay words, and no tick."""
+    line = IN_FILE.sub(lambda found: f"\\{found[0]}", cut(TICKS.sub(PLAIN_MARK, seen(text)), most))
     return line.translate(ENTITIES).replace("://", "&#58;//")
 
 
