@@ -43,8 +43,13 @@ def test_a_run_leaves_the_files_beside_the_graph_and_no_word_is_lost(yard: Yard)
     commit = yard.item("TASK-1")["merged_commit"]
     assert f"**Checkpoint:** {commit[:12]} 20".encode() in path.read_bytes()
     checkpoint = (yard.repo / "CHECKPOINT.md").read_text()
-    assert "--- Task 1: Story TASK-1 — DONE ✅\nTC: not run\n" in checkpoint
-    assert "Gates: ✅ tests | not run: lint, types, build\n" in checkpoint and "Notes: made TASK-1\n" in checkpoint
+    assert "--- Task 1: Story TASK-1 — DONE ✅\nId: TASK-1\nTC: not run\n" in checkpoint
+    [row] = yard.query("SELECT output FROM journal WHERE step = 'receipt' AND item_id = %s", yard.item("TASK-1")["id"])
+    gates = next(line for line in checkpoint.splitlines() if line.startswith("Gates: ✅ tests | not verified: "))
+    assert gates.endswith(" | not run: lint, types, build")
+    names = [each.partition(": ")[0] for each in row["output"]["proof"]["unverified"]]
+    assert "the project's own suite" in names and all(f" {name}: " in gates for name in names)
+    assert "Notes: made TASK-1\n" in checkpoint
     assert "## DECISION-001: No cache\n" in (yard.repo / "DECISIONS.md").read_text()
     assert "| TASK-1.sh | TASK-1 |" in (yard.repo / "FILE_OWNERSHIP_MAP.md").read_text()
     landed = yard.git("diff", "--name-only", head, "main").splitlines()
@@ -269,7 +274,7 @@ def test_a_full_checkpoint_after_every_so_many_tasks(tmp_path: Path, database_ur
     assert first.startswith(f"{every} tasks DONE — ")
     assert f"Done since the last: {', '.join(names[:every])}\n" in first
     assert f"Remaining: {11 - every} PENDING\n" in first, "as it was then"
-    assert "Regression: 0 of" in first, "nothing was run: no mark"
+    assert "Regression: nothing was run again\n" in first, "no mark, and no number"
     project(yard)
     assert len(yard.query("SELECT 1 FROM events_outbox WHERE kind = 'tasks.checkpoint'")) == 10 // every
 

@@ -46,6 +46,7 @@ def test_the_block_of_a_task_is_as_published() -> None:
     )
     assert block(task) == (
         "--- Task 5: User login — DONE ✅\n"
+        "Id: TASK-005\n"
         "TC: 3/3 pass (1 unit, 2 integration)\n"
         "Contracts: ✅ user.ts: 2 Zod schemas, 4 samples\n"
         "Regression: ✅ no cross-task failures\n"
@@ -60,9 +61,32 @@ def test_the_block_of_a_task_is_as_published() -> None:
 def test_what_was_not_run_is_never_marked() -> None:
     lines = block(done()).splitlines()
     assert lines[1:] == [
+        "Id: TASK-005",
         "TC: not run", "Contracts: not run", "Regression: not run", "Gates: not run: lint, types, tests, build",
         "Patterns applied: none", "Notes: none",
     ]  # fmt: skip
+
+
+@pytest.mark.req("A8.1")
+@pytest.mark.parametrize(
+    ("ident", "number"),
+    [("TASK-005", "5"), ("TASK-104", "104"), ("TASK-CICD-12", "12"), ("TASK-0", "0"), ("TASK-API", "7"), ("V2X", "7")],
+)
+def test_a_block_has_the_number_and_the_id_of_its_task(ident: str, number: str) -> None:
+    assert block(done(id=ident, place=7)).startswith(f"--- Task {number}: User login — DONE ✅\nId: {ident}\n")
+
+
+@pytest.mark.req("A8.1")
+def test_mutation_and_what_is_not_verified_are_as_the_receipt_says() -> None:
+    def gates(**said: Any) -> str:
+        failed = GateResult(gate=GateName.MUTATION, evidence=[ran("mutation", code=1)])
+        return block(replace(done(), proof=TaskProof((failed,), **said))).splitlines()[5]
+
+    assert gates(mutation=True) == "Gates: ✅ mutation | not run: lint, types, tests, build"
+    assert gates(mutation=False).startswith("Gates: not verified: mutation | ")
+    assert "mutation" not in gates()
+    told = gates(mutation=False, unverified=("canary", "mutation: no tool", "old tests", "the project's own suite"))
+    assert "not verified: mutation; canary; old tests; the project's own suite |" in told
 
 
 WEAK = [
@@ -96,15 +120,15 @@ def test_no_mark_without_a_run_that_ended_well(result: GateResult) -> None:
 @pytest.mark.req("A8.1")
 def test_a_task_that_stopped_says_why() -> None:
     stopped = done(status=TaskStatus.BLOCKED, reason="which\ncolour?")
-    assert block(stopped) == "--- Task 5: User login — BLOCKED\nReason: which colour?\n"
+    assert block(stopped) == "--- Task 5: User login — BLOCKED\nId: TASK-005\nReason: which colour?\n"
     stale = done(status=TaskStatus.STALE, reason="")
-    assert block(stale) == "--- Task 5: User login — STALE\nChange: not told\n"
+    assert block(stale) == "--- Task 5: User login — STALE\nId: TASK-005\nChange: not told\n"
     assert stale.checkpoint == "", "what it landed as is valid no more"
 
 
 @pytest.mark.req("A8.2")
 def test_full_checkpoints_stand_where_they_were_taken() -> None:
-    tasks = [done(id=f"TASK-{n}", number=n) for n in range(1, 6)]
+    tasks = [done(id=f"TASK-{n}", place=n) for n in range(1, 6)]
     full = FullCheckpoint(
         1, 3, AT, ("TASK-2", "TASK-1", "TASK-3"), "2 PENDING", ("TASK-4: why?",), ("TASK-5: new spec",),
         ("PATTERN-001",), "✅ no cross-task failures",

@@ -10,12 +10,13 @@ from typing import Any
 
 from damascus.domain.config import TasksConfig
 from damascus.domain.ports import GateName, GateResult
+from damascus.domain.receipt import MutationStatus
 from damascus.domain.spec import Spec
 from damascus.domain.verdict import Phase, TaskStatus, task_status
 from damascus.store import decisions, owners, projections
 from damascus.store.db import Database, Row
 from damascus.store.projects import ProjectRow
-from damascus.tasks.projections.checkpoint import NOT_RUN, OK, checkpoint_file, regression
+from damascus.tasks.projections.checkpoint import NOT_RUN, NOTHING_AGAIN, OK, checkpoint_file, regression
 from damascus.tasks.projections.facts import FullCheckpoint, TaskFacts, TaskProof
 from damascus.tasks.projections.records import assumptions_file, decisions_file, ownership_file
 from damascus.tasks.projections.region import with_region
@@ -68,7 +69,7 @@ class BuilderFacts:
         landed = projections.landings(self.db, list(names))
         self._learn(rows)
         last = {one["item_id"]: one["at"] for one in landed}
-        tasks = tuple(self._facts(number, row, last.get(row["id"])) for number, row in enumerate(rows, 1))
+        tasks = tuple(self._facts(place, row, last.get(row["id"])) for place, row in enumerate(rows, 1))
         found = Projection(tasks, items, tuple(names[one["item_id"]] for one in landed), self._full(), {})
         return self.with_texts(found, settings)
 
@@ -87,7 +88,7 @@ class BuilderFacts:
         paths = [join(folder, name) for name in NAMES]
         return replace(found, full=full, texts=dict(zip(paths, texts, strict=True)))
 
-    def _facts(self, number: int, row: Row, landed_at: datetime | None) -> TaskFacts:
+    def _facts(self, place: int, row: Row, landed_at: datetime | None) -> TaskFacts:
         spec = self._specs.get(row["spec_hash"])
         phase = Phase(row["phase"])
         return TaskFacts(
@@ -95,7 +96,7 @@ class BuilderFacts:
             title=row["title"],
             status=task_status(phase, row["started"]),
             graph=row["graph"],
-            number=number,
+            place=place,
             commit=row["merged_commit"] or "",
             landed_at=landed_at,
             exempt=spec.contract_exempt if spec else "",
@@ -156,7 +157,14 @@ def _pattern(row: Row) -> str:
 def _proof(told: Mapping[str, Any], patterns: tuple[str, ...]) -> TaskProof:
     results = [GateResult.model_validate(one) for one in (told.get("verify") or {}).get("results", [])]
     said = told.get("commit") or told.get("implement") or {}
-    return TaskProof(tuple(results), patterns, str(said.get("summary", "")))
+    receipt = told.get("receipt") or {}
+    unverified = tuple(map(str, receipt.get("proof", {}).get("unverified", ())))
+    return TaskProof(tuple(results), patterns, str(said.get("summary", "")), _mutation(receipt), unverified)
+
+
+def _mutation(receipt: Mapping[str, Any]) -> bool | None:
+    status = receipt.get("mutation", {}).get("status", MutationStatus.NOT_RUN)
+    return None if status == MutationStatus.NOT_RUN else status == MutationStatus.VERIFIED
 
 
 def _checkpoint(row: Row) -> FullCheckpoint:
@@ -190,10 +198,12 @@ def _body(found: Projection, number: int, reached: int, every: int) -> dict[str,
 
 
 def _regressions(tasks: list[TaskFacts]) -> str:
-    """✅ only where each was looked at and none failed."""
+    """✅ only where each was looked at and none failed. What was not run again was not looked at."""
     said = [regression(task.proof.of(GateName.IMPACT)) for task in tasks]
     clean = sum(each.startswith(OK) for each in said)
     if said and clean == len(said):
         return f"{OK} no cross-task failures"
+    if all(each.startswith((NOTHING_AGAIN, NOT_RUN)) for each in said):
+        return "nothing was run again" if said else NOT_RUN
     others = [f"{task.id}: {each}" for task, each in zip(tasks, said, strict=True) if not each.startswith(OK)]
-    return f"{clean} of {len(said)} without cross-task failures; {'; '.join(others)}"[:600] if said else NOT_RUN
+    return f"{clean} of {len(said)} without cross-task failures; {'; '.join(others)}"[:600]

@@ -23,7 +23,7 @@ SELECT e.item_id, e.body ->> 'commit' AS commit, e.created_at AS at
 -- name: task_proofs
 -- What judged and built each of these last.
 SELECT DISTINCT ON (item_id, step) item_id, step, output FROM journal
- WHERE item_id = ANY (%(items)s::bigint[]) AND step IN ('verify', 'implement', 'commit') AND status = 'done'
+ WHERE item_id = ANY (%(items)s::bigint[]) AND step IN ('verify', 'implement', 'commit', 'receipt') AND status = 'done'
  ORDER BY item_id, step, run_no DESC, done_at DESC;
 
 -- name: task_patterns

@@ -3,7 +3,7 @@
 What was not run is never ✅: the mark stands for evidence of a run that ended well, and for nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from damascus.domain.inert_markdown import filed
 from damascus.domain.judged_contracts import contract_line
@@ -13,9 +13,11 @@ from damascus.tasks.projections.facts import FullCheckpoint, TaskFacts
 
 OK = "✅"
 NOT_RUN = "not run"
+NONE = "none"
+NOTHING_AGAIN = "nothing to run again"
 FIRST = ("lint", "types", "tests", "build")
 """Named whether they ran or not."""
-FURTHER = (GateName.SUITE, GateName.VISUAL, GateName.COVERAGE, GateName.MUTATION)
+FURTHER = (GateName.SUITE, GateName.VISUAL, GateName.COVERAGE)
 TITLE, WORDS, NOTES = 120, 200, 300
 SHOWN = 20
 ENDED = (TaskStatus.BLOCKED, TaskStatus.STALE)
@@ -37,13 +39,15 @@ def checkpoint_file(tasks: Sequence[TaskFacts], landings: Sequence[str], full: S
 
 def block(task: TaskFacts) -> str:
     head = f"--- Task {task.number}: {filed(task.title, TITLE)} — {task.status}"
+    ident = f"Id: {task.id}"
     if task.status is TaskStatus.BLOCKED:
-        return f"{head}\nReason: {_words(task.reason)}\n"
+        return f"{head}\n{ident}\nReason: {_words(task.reason)}\n"
     if task.status is TaskStatus.STALE:
-        return f"{head}\nChange: {_words(task.reason)}\n"
+        return f"{head}\n{ident}\nChange: {_words(task.reason)}\n"
     proof = task.proof
     lines = [
         f"{head} {OK}",
+        ident,
         _contract(task),
         f"Contracts: {_contracts(proof.of(GateName.CONTRACTS))}",
         f"Regression: {regression(proof.of(GateName.IMPACT))}",
@@ -74,7 +78,7 @@ def regression(result: GateResult | None) -> str:
     if result.findings or result.unverified:
         return f"not proved: {_several([*(one.message for one in result.findings), *result.unverified])}"
     if not any(one.command for one in result.evidence):
-        return f"nothing to run again: {_several([one.summary for one in result.evidence]) or 'no reason was told'}"
+        return f"{NOTHING_AGAIN}: {_several([one.summary for one in result.evidence]) or 'no reason was told'}"
     return f"{OK} no cross-task failures"
 
 
@@ -101,12 +105,19 @@ def _passed(one: Evidence, result: GateResult) -> bool:
 def _gates(task: TaskFacts) -> str:
     asked = {**_commands(task), "tests": _ran(task.proof.of(GateName.TESTS))}
     asked |= {gate.value: ran for gate in FURTHER if (ran := _ran(task.proof.of(gate))) is not None}
+    asked |= {GateName.MUTATION.value: task.proof.mutation} if task.proof.mutation is not None else {}
     names = [*FIRST, *(name for name in asked if name not in FIRST)]
     passed = " ".join(f"{OK} {filed(name, 40)}" for name in names if asked.get(name))
-    failed = ", ".join(filed(name, 40) for name in names if asked.get(name) is False)
+    failed = _listed([*(name for name in names if asked.get(name) is False), *_further_unverified(task, asked)], "; ")
     missing = ", ".join(name for name in FIRST if asked.get(name) is None)
-    told = [passed, f"not verified: {failed}" if failed else "", f"{NOT_RUN}: {missing}" if missing else ""]
+    told = [passed, f"not verified: {failed}" if failed != NONE else "", f"{NOT_RUN}: {missing}" if missing else ""]
     return " | ".join(part for part in told if part)
+
+
+def _further_unverified(task: TaskFacts, asked: Mapping[str, bool | None]) -> list[str]:
+    """What the receipt lists besides."""
+    told = {name for name, ran in asked.items() if ran is False}
+    return [each for each in task.proof.unverified if each.partition(": ")[0] not in told]
 
 
 def _commands(task: TaskFacts) -> dict[str, bool]:
@@ -133,7 +144,7 @@ def _ran(result: GateResult | None) -> bool | None:
 def _listed(words: Sequence[str], between: str = ", ") -> str:
     shown = [filed(each, WORDS) for each in words[:SHOWN]]
     more = [f"and {len(words) - SHOWN} more"] if len(words) > SHOWN else []
-    return between.join([*shown, *more]) or "none"
+    return between.join([*shown, *more]) or NONE
 
 
 def _several(words: Sequence[str]) -> str:

@@ -1,10 +1,13 @@
 """What a projection is made from: rows of the database, typed."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from damascus.domain.ports import GateResult
 from damascus.domain.verdict import TaskStatus
+
+LAST_NUMBER = re.compile(r"(?<![0-9])0*([0-9]+)\Z")
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,10 @@ class TaskProof:
     patterns: tuple[str, ...] = ()
     summary: str = ""
     """The agent's words."""
+    mutation: bool | None = None
+    """By the receipt; None: it was not run."""
+    unverified: tuple[str, ...] = ()
+    """What the receipt lists."""
 
     def of(self, gate: str) -> GateResult | None:
         return next((result for result in reversed(self.results) if result.gate == gate), None)
@@ -28,13 +35,19 @@ class TaskFacts:
     title: str
     status: TaskStatus
     graph: str
-    number: int = 0
-    """Its place in the graph."""
+    place: int = 0
+    """In the graph."""
     commit: str = ""
     landed_at: datetime | None = None
     exempt: str = ""
     reason: str = ""
     proof: TaskProof = field(default_factory=TaskProof)
+
+    @property
+    def number(self) -> str:
+        """Its own, where its id ends in one; else its place."""
+        found = LAST_NUMBER.search(self.id)
+        return found[1] if found else str(self.place)
 
     @property
     def checkpoint(self) -> str:
