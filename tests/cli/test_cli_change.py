@@ -132,6 +132,26 @@ def test_without_a_refiner_its_own_scope_plan_and_command_count_and_the_agent_is
     assert WHY in told
 
 
+@pytest.mark.req("A3.3")
+def test_with_one_more_criterion_only_that_one_needs_a_test_that_was_red(yard: Yard, command: Cli) -> None:
+    """No test of the first can be red: main has its code."""
+    first = yard.item("one")["merged_commit"]
+    spec = story("one")
+    old = next(line for line in spec.splitlines() if "REQ-001" in line)
+    yard.write({"specs/one.md": spec.replace(old, f"{old}\n{old.replace('REQ-001', 'REQ-002')} twice")})
+    assert command("change", "one", "--why", WHY, "--spec", "specs/one.md", "--yes").code == 0
+    command("approve", "one", "--yes")
+    code, test = says("one")["write"].values()
+    more = "\n\ndef test_REQ_002_twice():\n    import one\n\n    assert one.twice() == 'hellohello'\n"
+    made = {"one.py": code + "\n\ndef twice():\n    return 2 * say()\n", "tests/test_one.py": test + more}
+    yard.work(Watched(yard, {"one": [{"write": made}], "three": [says("three")], "four": [{"exit": 1}] * 5}))
+    assert yard.item("one")["phase"] == "done", yard.questions()
+    told = " ".join(command("receipt", "one").out.split())
+    assert f"proved when one first landed ({first[:7]}), its tests still green" in told
+    checked = command("receipt", "verify", yard.item("one")["merged_commit"])
+    assert checked.code == 0, checked.out + checked.error
+
+
 @pytest.mark.req("A3.1")
 def test_done_dependents_become_stale_too_where_it_is_said(yard: Yard, command: Cli) -> None:
     made = command(*UNASKED, "--with-dependents", "--json").json

@@ -107,7 +107,7 @@ class Judging:
     def requirements(self, candidate: Candidate, *ids: str) -> GateResult:
         needs = tuple(Requirement(ident, "a need") for ident in ids)
         asked = replace(candidate, spec=replace(candidate.spec, requirements=needs))
-        return Requirements(self.runner).check(replace(asked, red=self.red(asked)))
+        return Requirements(self.runner, self.mirror).check(replace(asked, red=self.red(asked)))
 
     def run(self, command: str, tree: Sha | None = None, timeout: float = 30) -> TestRun:
         return self.runner.run(

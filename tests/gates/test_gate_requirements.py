@@ -115,14 +115,14 @@ def test_without_a_red_run_a_requirement_is_listed_and_refuses_nobody(tmp_path: 
 
 def test_a_spec_without_requirements_says_so(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
-    result = Requirements(judging.runner).check(judging.candidate(CODE | TEST))
+    result = Requirements(judging.runner, judging.mirror).check(judging.candidate(CODE | TEST))
     assert result.findings == [] and result.unverified == ["requirements: the spec names none"]
 
 
 def test_what_is_not_due_yet_is_listed(tmp_path: Path) -> None:
     judging = Judging.of(tmp_path)
     needs = (Requirement("REQ-009", "later", "FUTURE"),)
-    result = Requirements(judging.runner).check(judging.candidate(CODE | TEST, requirements=needs))
+    result = Requirements(judging.runner, judging.mirror).check(judging.candidate(CODE | TEST, requirements=needs))
     assert result.findings == [] and result.unverified == ["REQ-009: tagged FUTURE"]
 
 

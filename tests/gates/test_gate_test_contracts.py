@@ -23,7 +23,7 @@ UNMET = ["contract_unmet"]
 def judged(judging: Judging, files: dict[str, str], *contracts: TestContract, command: str = PYTEST) -> GateResult:
     needs = tuple(Requirement(one.requirement, one.behaviour) for one in contracts)
     asked = judging.candidate(files, command=command, contracts=contracts, requirements=needs)
-    return TestContracts(judging.runner).check(replace(asked, red=judging.red(asked)))
+    return TestContracts(judging.runner, judging.mirror).check(replace(asked, red=judging.red(asked)))
 
 
 def test_every_line_with_its_test_is_met(tmp_path: Path) -> None:

@@ -33,6 +33,6 @@ def test_only_the_canary_finds_it(trick: Trick, tmp_path: Path) -> None:
 
     assert candidate.red is not None and candidate.red.findings == []
     assert bool(Tests(judging.runner).check(candidate).findings) == (trick.unreported or trick.told)
-    assert bool(Requirements(judging.runner).check(candidate).findings) == trick.told
+    assert bool(Requirements(judging.runner, judging.mirror).check(candidate).findings) == trick.told
     result = Canary(judging.runner, judging.mirror).check(candidate)
     assert verdicts(result) == ["runner_compromised"], result

@@ -39,6 +39,6 @@ def test_a_requirement_without_a_test_is_not_sent_back_in_full(tmp_path: Path, f
     found = judging.candidate({**CODE, **TEST})
     needs = (Requirement("REQ-001", "a need"), Requirement("REQ-002", "another"))
     asked = replace(found, spec=replace(found.spec, requirements=needs), full=full)
-    result = Requirements(judging.runner).check(replace(asked, red=judging.red(asked)))
+    result = Requirements(judging.runner, judging.mirror).check(replace(asked, red=judging.red(asked)))
     assert verdicts(result) == refused
     assert list(result.tests_of) == ["REQ-001"] and result.unmapped == {}

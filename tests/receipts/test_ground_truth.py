@@ -69,7 +69,7 @@ def test_an_xpass_is_not_hidden_an_xfail_is_no_skip_and_the_last_line_is_kept_to
     assert run.summary in run.output and told.differs == []
 
     candidate = replace(found, red=judging.red(found))
-    result = Requirements(judging.runner).check(candidate)
+    result = Requirements(judging.runner, judging.mirror).check(candidate)
     first, second = result.tests_of["REQ-001"], result.tests_of["REQ-002"]
     assert [(test.negative, test.by, test.red, test.passed) for test in first] == [
         (False, "name", True, True),
@@ -104,7 +104,7 @@ def test_an_older_test_that_names_the_same_id_is_another_storys(tmp_path: Path) 
     judging = Judging.of(tmp_path, {"tests/test_old.py": old, "tests/test_m.py": old})
     files: dict[str, Content] = {**FILES, "tests/test_m.py": old + TEST.replace("import pytest\n", "", 1)}
     found = judging.candidate(files, command=PYTEST, scope=tuple(files), requirements=NEEDS)
-    result = Requirements(judging.runner).check(replace(found, red=judging.red(found)))
+    result = Requirements(judging.runner, judging.mirror).check(replace(found, red=judging.red(found)))
     assert {test.id.rpartition("::")[2] for test in result.tests_of["REQ-001"]} == {
         "test_REQ_001_half",
         "test_REQ_001_odd",

@@ -14,6 +14,7 @@ from damascus.store.stale import Invalidation
 from tests.store.lane import Lane
 from tests.yard import story
 
+BLOCKED = "UPDATE work_items SET phase = 'blocked', state = 'resting', resume_phase = 'build' WHERE story_id = 'A'"
 CHANGE = Invalidation("prices are in cents", "Ada", tests=("tests/test_a.py::test_price",))
 
 
@@ -183,6 +184,55 @@ def test_landed_again_nothing_is_left_of_the_change(lane: Lane) -> None:
     assert lane.row("A")["phase"] == "done" and lane.row("A")["change"] is None
     with pytest.raises(psycopg.errors.CheckViolation, match="done_has_no_change"):
         lane.execute("UPDATE work_items SET change = '{}' WHERE story_id = 'A'")
+
+
+@pytest.mark.req("A3.4")
+@pytest.mark.parametrize("act", ["undo", "cancel"])
+@pytest.mark.parametrize("reached", ["spec", "leased", "blocked"])
+def test_until_it_has_landed_a_rebuild_is_taken_back_to_what_is_on_main(lane: Lane, reached: str, act: str) -> None:
+    was = lane.row("A")
+    lane.add("B", depends_on=["A"])
+    change(lane, new=new_story("A", scope=["other.py"], title="In cents", priority=0))
+    stale.approve(lane.db, lane.project, "A", "Bob")
+    if reached != "spec":
+        lane.claim_one()
+    if reached == "blocked":
+        people.retry(lane.db, lane.project.id, "A")
+        lane.execute(BLOCKED)
+    if act == "undo":
+        stale.undo(lane.db, lane.project.id, "A", "Ada")
+    else:
+        assert people.cancel(lane.db, lane.project.id, "A").phase == "done"
+    row = lane.row("A")
+    same = (
+        *("phase", "state", "title", "priority", "spec", "spec_hash", "spec_path", "file_scope", "depends_on", "spans"),
+        *("acceptance", "rough", "pr_url", "candidate", "merged_commit", "change"),
+    )
+    assert {name: row[name] for name in same} == {name: was[name] for name in same}
+    assert lane.states()["B"] == "ready" and lane.query("SELECT 1 FROM human_issues WHERE closed_at IS NULL") == []
+    assert [item.story_id for item in lane.claim(5)] == ["B"], "its commit is on main: nobody waits for it"
+    assert lane.events("A")[-2:] == ["story.change_undone", "phase.transitioned"] and lane.violations() == []
+
+
+def test_a_rebuild_that_is_landing_is_past_taking_back(lane: Lane) -> None:
+    change(lane, new=new_story("A"))
+    stale.approve(lane.db, lane.project, "A", "Bob")
+    item = lane.claim_one()
+    lane.execute(
+        "INSERT INTO journal (item_id, run_no, phase, step, key, status, fence) "
+        f"VALUES ({item.id}, {item.run_no}, 'merge', 'land', '', 'intent', {item.fence})"
+    )
+    with pytest.raises(DamascusError, match="too late to take it back"):
+        stale.undo(lane.db, lane.project.id, "A", "Ada")
+    assert lane.row("A")["phase"] == "spec"
+
+
+def test_a_blocked_rebuild_with_a_corrected_spec_still_knows_what_landed(lane: Lane) -> None:
+    change(lane, new=new_story("A"))
+    stale.approve(lane.db, lane.project, "A", "Bob")
+    lane.execute(BLOCKED)
+    lane.add("A", title="corrected")
+    assert lane.row("A")["title"] == "corrected" and lane.row("A")["change"]["original"]["title"] == "Story A"
 
 
 @pytest.mark.req("A2.4")

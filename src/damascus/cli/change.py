@@ -15,7 +15,7 @@ Stories = Annotated[list[str], typer.Argument(metavar="TASK…", help="The ids o
 Why = Annotated[str, typer.Option("--why", metavar="TEXT", help="What has changed; whoever builds it anew is told.")]
 SpecFile = Annotated[str | None, typer.Option("--spec", metavar="FILE", help="The spec that is wanted now.")]
 Also = Annotated[bool, typer.Option("--with-dependents", help="The done stories that depend on it become STALE too.")]
-Back = Annotated[bool, typer.Option("--undo", help="Take the change back: nothing was begun.")]
+Back = Annotated[bool, typer.Option("--undo", help="Take the change back, until it is on main.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do it without asking; needed where there is no terminal.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 

@@ -112,6 +112,9 @@ class RequirementLine(Strict):
     negative: list[str] = Field(default_factory=list)
     red_at: str = ""
     """The base that its tests were red on; "" where that can't be told."""
+    landed_before: str = ""
+    """It is unchanged, and proved by tests that named it when the story landed as this commit and that are green still;
+    "" where it is proved by the change itself, or not at all."""
     green: bool = False
     code: list[str] = Field(default_factory=list)
     gap: str = ""
@@ -145,6 +148,13 @@ class SpecOfReceipt(Strict):
     @classmethod
     def of(cls, path: str, raw: bytes) -> "SpecOfReceipt":
         return cls(path=path, sha256=hashlib.sha256(raw).hexdigest(), content=base64.b64encode(raw).decode())
+
+
+class LandedOfReceipt(Strict):
+    """The commit with which the story landed before it was built anew, and its spec then."""
+
+    commit: str
+    spec: SpecOfReceipt
 
 
 class PolicyOfReceipt(Strict):
@@ -192,6 +202,8 @@ class Proof(Strict):
     change: str = ""
     """What the story changes, as a hash: the same wherever it sits."""
     spec: SpecOfReceipt
+    built_before: LandedOfReceipt | None = None
+    """Of a story that was built anew: what it was when it landed before."""
     policy: PolicyOfReceipt
     summary: str = ""
     """The runner's own last words, to the letter (test_summary.md)."""

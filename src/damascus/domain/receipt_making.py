@@ -115,6 +115,7 @@ def requirement_line(need: RequirementEvidence, said: Sequence[Said], base: str)
         critic=RequirementStatus.lowest(word.status for word in words) if words else None,
         tests=[test.id for test in need.tests],
         negative=[test.id for test in need.tests if test.negative],
+        landed_before=need.landed_before,
         red_at=base if any(test.red for test in proving) else "",
         green=bool(proving) and not any(test.outcome in ("failed", "error") for test in need.tests),
         code=need.code,

@@ -44,7 +44,10 @@ class MappedTest(BaseModel):
     red: bool = False
     """It failed on the base, without the code."""
     proves: bool = True
-    """It can fail, and where a red run tells single tests it was red there."""
+    """It can fail, and where a red run tells single tests it was red there; or it was so when the story landed
+    before."""
+    before: str = ""
+    """The commit with which the story landed before, where this test named the requirement already."""
 
     @property
     def passed(self) -> bool:
@@ -72,6 +75,12 @@ class RequirementEvidence(BaseModel):
         return self.tag not in LATER
 
     @property
+    def landed_before(self) -> str:
+        """The commit that proved it first, where nothing else does now."""
+        proving = [test for test in self.tests if test.passed and test.proves]
+        return proving[0].before if proving and all(test.before for test in proving) else ""
+
+    @property
     def touched(self) -> bool:
         return self.due or bool(self.tests)
 
@@ -89,7 +98,7 @@ def computed(found: RequirementEvidence) -> ComputedStatus:
     """From the worst to the best; the first thing that is wrong says what it is."""
     if gap := _broken(found):
         return ComputedStatus(status=RequirementStatus.PARTIAL, gap=gap)
-    if why := found.tests_unmeasured or ("" if found.code else found.code_unmeasured):
+    if why := found.tests_unmeasured or ("" if found.code or found.landed_before else found.code_unmeasured):
         return ComputedStatus(status=RequirementStatus.UNKNOWN, gap=why, unmeasured=True)
     if gap := _missing(found):
         return ComputedStatus(status=RequirementStatus.PARTIAL, gap=gap)
@@ -131,7 +140,8 @@ def _missing(found: RequirementEvidence) -> str:
         found.tag in MAY_SKIP and any(test.passed and test.proves for test in found.tests)
     ):
         return f"no test of it proves anything: each was skipped, can't fail, or passes without the code{later}"
-    return "" if found.code else f"none of the changed code was found to be run or needed by its tests{later}"
+    needs_code = not (found.code or found.landed_before)
+    return "" if not needs_code else f"none of the changed code was found to be run or needed by its tests{later}"
 
 
 def _less_than_fully(found: RequirementEvidence) -> str:

@@ -6,6 +6,7 @@ count only if nothing before them found any.
 """
 
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,10 +20,10 @@ from damascus.domain.ids import Sha
 from damascus.domain.outcome import NeedsPerson, Rejected
 from damascus.domain.pictures import SHOWN as PICTURES_SHOWN
 from damascus.domain.pictures import Picture, question_start
-from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult
+from damascus.domain.ports import Candidate, Finding, Gate, GateName, GateResult, LandedBefore
 from damascus.domain.recovery import ACCEPT_PICTURES, ACCEPT_TESTS, CANCEL, EDIT_SPEC, KEEP_TESTS, SEND_BACK
 from damascus.domain.scope import Scope
-from damascus.domain.spec import Spec
+from damascus.domain.spec import Spec, parse_spec
 from damascus.domain.storable import clean
 from damascus.domain.survivors import SHOWN, Survivor
 from damascus.domain.verdict import Kind, Verdict
@@ -88,7 +89,18 @@ def candidate_of(run: Run, spec: Spec, commit: Sha, base: Sha, red: Judged | Non
         acceptance=run.item.acceptance,
         red=red.of(GateName.RED) if red else None,
         full=in_full(spec, config),
+        landed=_landed_before(run),
     )
+
+
+def _landed_before(run: Run) -> LandedBefore | None:
+    """Of a STALE story that is built anew: as it was before that (store/sql/stale.sql keeps it)."""
+    change = run.item.change or {}
+    original = change.get("original")
+    if not original or not change.get("commit"):
+        return None
+    raw, path = b64decode(original["spec"]), str(original["spec_path"])
+    return LandedBefore(Sha(change["commit"]), parse_spec(raw, path, rough=True), raw, path)
 
 
 def in_full(spec: Spec, config: Config) -> bool:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from damascus.domain.ids import Sha
 from damascus.domain.ports import Candidate, GateName, GateResult
-from damascus.domain.receipt import BuildReceipt, GateLine, PersonsWord, PolicyOfReceipt, Proof, SpecOfReceipt
+from damascus.domain.receipt import (
+    BuildReceipt,
+    GateLine,
+    LandedOfReceipt,
+    PersonsWord,
+    PolicyOfReceipt,
+    Proof,
+    SpecOfReceipt,
+)
 from damascus.domain.receipt_making import ReceiptEvidence, make_receipt
 from damascus.domain.requirement_status import MappedTest, RequirementEvidence, RequirementTag
 from damascus.domain.run_counts import MutationNumbers, RunCounts
@@ -99,6 +107,7 @@ def gather(subject: Subject, candidate: Candidate, results: Sequence[GateResult]
         red_base=subject.red_base,
         change=subject.change,
         spec=SpecOfReceipt.of(subject.spec_path, subject.spec),
+        built_before=_landed(candidate),
         policy=PolicyOfReceipt(blob=subject.policy),
         summary=tests.run.summary if tests and tests.run else "",
         red_tests=sorted(red.red_tests) if red else [],
@@ -132,6 +141,11 @@ def gather(subject: Subject, candidate: Candidate, results: Sequence[GateResult]
         said=list(spoken.said),
         artifacts=sorted(spoken.artifacts),
     )
+
+
+def _landed(candidate: Candidate) -> LandedOfReceipt | None:
+    before = candidate.landed
+    return LandedOfReceipt(commit=before.commit, spec=SpecOfReceipt.of(before.path, before.raw)) if before else None
 
 
 def _line(result: GateResult) -> GateLine:

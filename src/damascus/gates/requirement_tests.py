@@ -31,7 +31,7 @@ def mapped_tests(candidate: Candidate, run: TestRun) -> dict[str, list[MappedTes
     """By requirement, in the order of the report."""
     known = {need.id for need in candidate.spec.requirements}
     found: dict[str, list[MappedTest]] = {}
-    sources = _Sources(candidate)
+    sources = TestSources(candidate)
     for case in run.cases:
         for ident, test in _of(case, sources, known):
             found.setdefault(ident, []).append(test)
@@ -51,7 +51,7 @@ def unmapped(candidate: Candidate, run: TestRun, mapped: Mapping[str, list[Mappe
 
 
 @dataclass
-class _Sources:
+class TestSources:
     """The tests of the candidate's files, each read once, and what of them the story wrote."""
 
     candidate: Candidate
@@ -90,7 +90,7 @@ class _Sources:
         return path in self.changed or was_red(test, self.red)
 
 
-def _of(case: Case, sources: _Sources, known: set[str]) -> Iterator[tuple[str, MappedTest]]:
+def _of(case: Case, sources: TestSources, known: set[str]) -> Iterator[tuple[str, MappedTest]]:
     path, name = written_name(case.written or case.id)
     read = stack_of(path) is not None
     test = sources.written(sources.candidate.commit, path, name) if read else None
@@ -99,8 +99,8 @@ def _of(case: Case, sources: _Sources, known: set[str]) -> Iterator[tuple[str, M
         return  # no such test stands in the source
     text = test.text if test else f"{case.id} {example}"
     marks = test.text.replace(test.name, " ", 1) if test else example
-    names = _idents(f"{name} {case.id}") & known
-    marked = _idents(marks) & known
+    names = idents(f"{name} {case.id}") & known
+    marked = idents(marks) & known
     if not (names | marked) or not sources.is_own(case.id, path, test):
         return
     red = bool(sources.red) and was_red(case.id, sources.red)
@@ -128,5 +128,5 @@ def example_text(candidate: Candidate, path: str, name: str) -> str:
     return stack.inner_tests().says(content.decode("utf-8", errors="replace"), name)
 
 
-def _idents(text: str) -> set[str]:
+def idents(text: str) -> set[str]:
     return {f"REQ-{number}" for number in IDENT.findall(text)}

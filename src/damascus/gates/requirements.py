@@ -15,9 +15,11 @@ from damascus.domain.verdict import Kind, Verdict
 from damascus.evidence.diff_paths import is_test, named_paths, test_paths
 from damascus.evidence.reading import tests_in
 from damascus.gates.asking import AskedAnswers
+from damascus.gates.proved_before import proved_before, told_before, with_those_before
 from damascus.gates.red_green import turned_green
 from damascus.gates.requirement_tests import example_text, mapped_tests, unmapped
 from damascus.gates.runs import evidence, job, passed_tests, tells_single_tests
+from damascus.git.mirror import Mirror
 from damascus.stacks import WrittenFile, WrittenTest, stack_of, written_name
 
 NOT_YET = tuple(str(tag) for tag in LATER)
@@ -26,14 +28,16 @@ NOT_YET = tuple(str(tag) for tag in LATER)
 class Requirements(Gate):
     name = GateName.REQUIREMENTS
 
-    def __init__(self, runner: EvidenceRunner) -> None:
+    def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
+        self._mirror = mirror
 
     def check(self, candidate: Candidate) -> GateResult:
         if not candidate.spec.requirements:
             return GateResult(gate=self.name, unverified=["requirements: the spec names none"])
         run = self._runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
-        due = _due(candidate)
+        before = proved_before(self._runner, self._mirror, candidate)
+        due = [need for need in _due(candidate) if need.id not in before]
         if candidate.spec.kind is Kind.FEATURE:
             result = _by_single_tests(candidate, run, due) or _by_text(candidate, due)
         else:
@@ -42,8 +46,9 @@ class Requirements(Gate):
             told = [f"{ident}: no test proves it" for ident in untested]
             result = result.model_copy(update={"findings": [], "unverified": [*result.unverified, *told]})
         later = [f"{need.id}: tagged {need.tag}" for need in candidate.spec.requirements if need.tag in NOT_YET]
-        proof = evidence(self.name, run).model_copy(update={"summary": _summary(len(due), result)})
-        mapped = mapped_tests(candidate, run)
+        count = len(_due(candidate))
+        proof = evidence(self.name, run).model_copy(update={"summary": _summary(count, result)})
+        mapped = with_those_before(mapped_tests(candidate, run), before)
         later += _one_for_all(mapped)
         return result.model_copy(
             update={
@@ -51,6 +56,7 @@ class Requirements(Gate):
                 "unverified": [*result.unverified, *later],
                 "tests_of": mapped,
                 "unmapped": unmapped(candidate, run, mapped),
+                "notes": told_before(candidate, before),
             }
         )
 
@@ -72,11 +78,14 @@ def proved_by_none_but(tests: Collection[str], candidate: Candidate, run: TestRu
     """Requirements that only these tests prove, who turned out to prove nothing."""
     if candidate.red is None:
         return []
+    first = _by_single_tests(candidate, run, _due(candidate))
+    unproved = {need for finding in first.findings for need in finding.requirements} if first else set()
     left = [case for case in run.cases if case.id not in tests]
     fewer = run.model_copy(update={"cases": left, "passed": run.passed - (len(run.cases) - len(left))})
     red = candidate.red.model_copy(update={"red_tests": [t for t in candidate.red.red_tests if t not in tests]})
     result = _by_single_tests(replace(candidate, red=red), fewer, _due(candidate))
-    return [need for finding in result.findings for need in finding.requirements] if result else []
+    found = [need for finding in result.findings for need in finding.requirements] if result else []
+    return [need for need in found if need not in unproved]
 
 
 def _summary(due: int, result: GateResult) -> str:

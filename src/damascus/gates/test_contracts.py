@@ -11,10 +11,13 @@ from functools import cached_property
 
 from damascus.domain.judged_contracts import JudgedContract, contract_line
 from damascus.domain.ports import Candidate, Evidence, EvidenceRunner, Finding, Gate, GateName, GateResult, TestRun
+from damascus.domain.requirement_status import MappedTest
 from damascus.domain.tasks import TestContract
 from damascus.domain.verdict import Verdict
+from damascus.gates.proved_before import proved_before, with_those_before
 from damascus.gates.requirement_tests import mapped_tests
 from damascus.gates.runs import evidence, job, summary, tells_single_tests
+from damascus.git.mirror import Mirror
 from damascus.stacks import written_name
 
 SHOWN = 3
@@ -24,13 +27,14 @@ class TestContracts(Gate):
     name = GateName.TEST_CONTRACTS
     __test__ = False
 
-    def __init__(self, runner: EvidenceRunner) -> None:
+    def __init__(self, runner: EvidenceRunner, mirror: Mirror) -> None:
         self._runner = runner
+        self._mirror = mirror
 
     def check(self, candidate: Candidate) -> GateResult:
         if not candidate.spec.contracts:
             return GateResult(gate=self.name)
-        look = _ContractLook(self._runner, candidate)
+        look = _ContractLook(self._runner, self._mirror, candidate)
         judged = [look.judged(contract) for contract in candidate.spec.contracts]
         unmet = [one for one in judged if not one.met]
         proof = evidence(self.name, look.run).model_copy(update={"summary": contract_line(judged)})
@@ -47,6 +51,7 @@ class _ContractLook:
     """The run of the Test Command, and those of the commands that the contract names."""
 
     runner: EvidenceRunner
+    mirror: Mirror
     candidate: Candidate
 
     def __post_init__(self) -> None:
@@ -56,6 +61,10 @@ class _ContractLook:
     def run(self) -> TestRun:
         candidate = self.candidate
         return self.runner.run(job(candidate, candidate.tree, candidate.spec.test_command, "tests"))
+
+    @cached_property
+    def before(self) -> dict[str, list[MappedTest]]:
+        return proved_before(self.runner, self.mirror, self.candidate)
 
     def judged(self, contract: TestContract) -> JudgedContract:
         tests, why = self._shown(contract)
@@ -75,7 +84,7 @@ class _ContractLook:
 
     def _by_name(self, contract: TestContract, run: TestRun) -> tuple[list[str], str]:
         """The tests of its file in this run that prove it, or why none does."""
-        found = mapped_tests(self.candidate, run).get(contract.requirement, [])
+        found = with_those_before(mapped_tests(self.candidate, run), self.before).get(contract.requirement, [])
         named = [test for test in found if _file(test.id) == contract.file]
         proving = [test.id for test in named if test.passed and test.proves]
         if not run.green:

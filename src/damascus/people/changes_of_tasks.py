@@ -193,7 +193,7 @@ def made_change(app: App, project: Project, row: Row, change: Invalidation) -> I
 
 
 def undo(db: Database, project: Project, stories: Sequence[str], person: Actor) -> Undone:
-    """Back to done, each by itself: nothing was begun."""
+    """Back to done, each by itself: nothing of the change is on main."""
     names = tuple(stale.undo(db, project.row.id, story, person.name) for story in dict.fromkeys(stories))
     verb = "is" if len(names) == 1 else "are"
     said = f"{', '.join(names)} {verb} done again, as on main; who waited goes on."

@@ -11,6 +11,7 @@ from damascus.domain.ports import (
     Candidate,
     GateName,
     GateResult,
+    LandedBefore,
     Owner,
     Owners,
     Pictures,
@@ -96,6 +97,8 @@ class ReceiptAgain:
             yield f"the receipt is of {short(self.commit)}, and {short(noted)} has other files"
         if digest(proof.spec.raw) != proof.spec.sha256:
             yield "the spec in the receipt does not have the hash that it names"
+        if (before := proof.built_before) and digest(before.spec.raw) != before.spec.sha256:
+            yield "the earlier spec in the receipt does not have the hash that it names"
         if policy_at(self.mirror, self.base) != proof.policy.blob:
             yield f"{proof.policy.file} of the base is another one than the receipt names"
         yield from self._statements(bundle) if bundle else ()
@@ -155,7 +158,16 @@ class ReceiptAgain:
             env=passed_on(config.workspace.env),
             acceptance=held,
             full=in_full(spec, config),
+            landed=self._landed(),
         )
+
+    def _landed(self) -> LandedBefore | None:
+        """What the receipt says that it was; the gate asks whether that commit is below its base."""
+        before = self.receipt.proof.built_before
+        if before is None or not self._here(Sha(before.commit)):
+            return None
+        spec = parse_spec(before.spec.raw, before.spec.path, rough=True)
+        return LandedBefore(Sha(before.commit), spec, before.spec.raw, before.spec.path)
 
     def _results(self, candidate: Candidate) -> Iterator[GateResult]:
         """Every gate in its order, as a build does; the first that refuses is the last."""

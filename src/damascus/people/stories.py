@@ -7,7 +7,7 @@ from damascus.domain.approval import Word
 from damascus.domain.errors import DamascusError, UsageError
 from damascus.domain.ids import short
 from damascus.domain.spec import parse_spec
-from damascus.domain.verdict import Kind, Verdict
+from damascus.domain.verdict import Kind, Phase, Verdict
 from damascus.domain.visible import visible
 from damascus.people.acts import Actor, Done, goes_on
 from damascus.store import people, views
@@ -65,6 +65,9 @@ def cancel(db: Database, project: Project, story: str) -> OnStory:
     acted = people.cancel(db, project.row.id, story)
     taken = " The worker that had it is shut out." if acted.was_leased else ""
     following = f"damascus rescue list {acted.story_id}"
+    if acted.phase == Phase.DONE:
+        said = f"{acted.story_id} is not built anew: it is done again, as on main; who waited goes on.{taken}"
+        return OnStory(said, following, acted.story_id, acted.phase, acted.was_leased)
     return OnStory(f"{acted.story_id} is cancelled.{taken}", following, acted.story_id, acted.phase, acted.was_leased)
 
 

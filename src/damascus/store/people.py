@@ -13,6 +13,7 @@ from damascus.store import halts, screenshots, spending
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.queueing import SLACK
+from damascus.store.rebuilds import is_rebuild, refuse_landing, take_back
 from damascus.store.stale import end_halt_if_none_is_stale, refuse_stale
 
 
@@ -33,18 +34,18 @@ class ActedOnChange(Acted):
 
 
 def cancel(db: Database, project: int, story: str) -> Acted:
-    """End a story. One that is done or on its way onto main is past cancelling, and it says so."""
+    """End a story; one that is built anew is again what it was on main. One that is done or on its way onto main is
+    past cancelling, and it says so."""
 
     def work(c: Connection) -> Acted:
         c.execute(sql("graph_lock"), {"project": project})  # before any row: it may end what a STALE story halts
         row = _locked(c, project, story)
         if row["phase"] in (Phase.DONE, Phase.CANCELLED):
             raise DamascusError(f"{row['story_id']} is {row['phase']} already; nothing was cancelled.")
-        if _landing_begun(c, row):
-            raise DamascusError(
-                f"{row['story_id']} is landing on main at this moment: too late to cancel. Nothing was changed. "
-                "If it must go, revert the commit on main."
-            )
+        refuse_landing(c, row, "cancel")
+        if is_rebuild(row):
+            leased = take_back(c, project, row, "a person", halts.resumed(row, "a person"))
+            return Acted(row["story_id"], "done", leased)
         leased = _take_lease(c, row)
         c.execute(sql("cancel_item"), {"id": row["id"]})
         _let_go(c, row, "cancelled")

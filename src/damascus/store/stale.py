@@ -18,10 +18,12 @@ from damascus.domain.ids import short
 from damascus.domain.rederived import rederived
 from damascus.domain.spec import digest, parse_spec
 from damascus.domain.verdict import Phase
+from damascus.store import halts
 from damascus.store.db import Connection, Database, Row, jsonb, sql
 from damascus.store.journal import write_events
 from damascus.store.projects import ProjectRow
 from damascus.store.queueing import SLACK, NewStory, spans
+from damascus.store.rebuilds import is_rebuild, take_back
 
 OPTIONS = (recovery.REAPPROVE, recovery.UNDO_CHANGE)
 SHOWN = 10
@@ -100,10 +102,13 @@ def mark(c: Connection, project: int, story: str, change: Callable[[Row], Invali
 
 
 def undo(db: Database, project: int, story: str, by: str) -> str:
-    """Back to done: nothing was begun. The story's id."""
+    """Back to done: nothing of the change is on main. The story's id."""
 
     def work(c: Connection) -> str:
-        row = _row(c, project, story)
+        row = _row(c, project, story, and_lease=True)
+        if is_rebuild(row):
+            take_back(c, project, row, by, halts.resumed(row, by))
+            return str(row["story_id"])
         if row["phase"] != Phase.STALE:
             raise DamascusError(_not_stale(row, "there is no change to take back"))
         c.execute(sql("free_scope"), {"item": row["id"]})
@@ -150,9 +155,11 @@ def end_halt_if_none_is_stale(c: Connection, project: int, by: str) -> None:
 # ── the row ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _row(c: Connection, project: int, story: str) -> Row:
-    """Locked, behind the claim's lock, which comes before every row's."""
+def _row(c: Connection, project: int, story: str, *, and_lease: bool = False) -> Row:
+    """Locked, behind the claim's lock, which comes before every row's, and its lease's."""
     c.execute(sql("graph_lock"), {"project": project})
+    if and_lease:
+        c.execute(sql("lock_story"), {"project": project, "story": story})
     row = c.execute(sql("story_for_update"), {"project": project, "story": story}).fetchone()
     if row is None:
         raise NotThere(f"there is no story {story!r} in this project. See them all: damascus status --all")

@@ -25,7 +25,7 @@ def page(receipt: BuildReceipt, landed: str | None = None, patterns: Sequence[st
     yield "  docs       ", "updated" if receipt.docs.updated else "not touched"
     for line in receipt.requirement_lines:
         yield "", ""
-        yield from _requirement(line)
+        yield from _requirement(line, proof.story)
     yield "", ""
     yield "  not verified: ", listed([plain(name) for name in proof.unverified], 20) or "nothing is listed"
     yield "  claimed by agents only: ", listed(_claims(receipt), 20) or "nothing"
@@ -50,12 +50,18 @@ def _mutation(found: MutationOfReceipt) -> str:
     return f"{found.status}: {found.killed} of {found.total} killed ({found.score:g} %)"
 
 
-def _requirement(line: RequirementLine) -> Iterator[Line]:
+def _ran(line: RequirementLine, story: str) -> str:
+    if line.landed_before and line.green:
+        return f"proved when {story} first landed ({short(line.landed_before)}), its tests still green"
+    ran = f"red at {short(line.red_at)}" if line.red_at else "not seen red"
+    return f"{ran}, {'green' if line.green else 'not seen green'}"
+
+
+def _requirement(line: RequirementLine, story: str) -> Iterator[Line]:
     yield f"  {line.id}  {line.status}  ", one_line(line.text)
     tests = [f"{_name(test)} (negative)" if test in line.negative else _name(test) for test in line.tests]
     yield "    tests    ", listed(tests, FEW) or "none"
-    ran = f"red at {short(line.red_at)}" if line.red_at else "not seen red"
-    yield "    ran      ", f"{ran}, {'green' if line.green else 'not seen green'}"
+    yield "    ran      ", _ran(line, story)
     yield "    code     ", listed(line.code, FEW) or "not told"
     if line.critic is not None and line.critic is not line.computed:
         yield "    said     ", f"computed {line.computed}, a critic says {line.critic}: the lower stands"

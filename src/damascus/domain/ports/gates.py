@@ -46,7 +46,11 @@ class GateName(Described):
     KNOWS_TESTS = "knows_tests", "no code asks whether it is being tested", GateLane.BEFORE
     RED = "red", "the story's tests fail on the base", GateLane.BEFORE
     TESTS = "tests", "the Test Command is green", GateLane.AFTER
-    REQUIREMENTS = "requirements", "each requirement has a test that was red and is green", GateLane.AFTER
+    REQUIREMENTS = (
+        "requirements",
+        "each requirement has a test that was red and is green; in a rebuild, an unchanged one its old tests",
+        GateLane.AFTER,
+    )
     TEST_CONTRACTS = "test_contracts", "each line of the task's test contract has a test that passed", GateLane.AFTER
     IMPACT = "impact", "what other stories promised of the changed files still holds", GateLane.AFTER
     SUITE = "suite", "the project's whole test command is green", GateLane.AFTER
@@ -259,6 +263,16 @@ class ChangedFile(BaseModel):
 
 
 @dataclass(frozen=True)
+class LandedBefore:
+    """What a story that is built anew was when it landed: its commit, and the spec that it was built by."""
+
+    commit: Sha
+    spec: Spec
+    raw: bytes
+    path: str
+
+
+@dataclass(frozen=True)
 class Candidate:
     """The commit that is judged, with all that a gate may look at."""
 
@@ -284,6 +298,8 @@ class Candidate:
     """It is main itself, with commits that no story landed: tasks answer for it, since a person may change the rest."""
     every_owner: bool = False
     """Dependencies changed: every story that landed is concerned, whatever files it owns."""
+    landed: LandedBefore | None = None
+    """Of a story that is built anew: what was proved of it then need not be red once more (gates/proved_before.py)."""
     given_up: Callable[[], bool] = lambda: False
     """Has another gate refused it already? Asked between the runs of a gate that makes many."""
 

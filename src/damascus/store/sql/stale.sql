@@ -21,8 +21,24 @@ UPDATE work_items SET title = %(title)s::text, phase = 'spec', state = 'ready', 
     spec_hash = %(spec_hash)s::text, spec_path = %(spec_path)s::text, acceptance = %(acceptance)s::bytea, rough = %(rough)s::bool,
     run_no = run_no + 1, fence = fence + 1, attempts = 0, failure_signature = NULL, failure_streak = 0, series_since = NULL,
     series_count = 0, series_ended = true, rescues = 0, last_verdict = NULL, last_feedback = NULL, candidate = NULL, pr_url = NULL,
-    change = %(change)s::jsonb || jsonb_build_object('approved_run', run_no + 1), updated_at = now()
+    change = %(change)s::jsonb || jsonb_build_object('approved_run', run_no + 1, 'original', jsonb_build_object(
+        'title', title, 'priority', priority, 'depends_on', depends_on, 'file_scope', file_scope, 'spans', spans::text,
+        'spec', encode(spec, 'base64'), 'spec_hash', spec_hash, 'spec_path', spec_path,
+        'acceptance', encode(acceptance, 'base64'), 'rough', rough, 'candidate', candidate, 'pr_url', pr_url)),
+    updated_at = now()
  WHERE id = %(id)s::bigint;
+
+-- name: take_back_rebuild
+-- Nothing of it is on main but what was there before: it is that again, by the spec that it was built by.
+UPDATE work_items i SET phase = 'done', state = 'resting', fence = i.fence + 1, resume_phase = NULL, wait_kind = NULL, wait_key = NULL,
+    not_before = NULL, attempts = 0, failure_signature = NULL, failure_streak = 0, series_since = NULL, series_count = 0,
+    series_ended = true, rescues = 0, last_verdict = NULL, last_feedback = NULL, merged_commit = w.change ->> 'commit', change = NULL,
+    title = o.title, priority = o.priority, depends_on = o.depends_on, file_scope = o.file_scope, spans = o.spans::scope_span[],
+    spec = decode(o.spec, 'base64'), spec_hash = o.spec_hash, spec_path = o.spec_path,
+    acceptance = decode(o.acceptance, 'base64'), rough = o.rough, candidate = o.candidate, pr_url = o.pr_url, updated_at = now()
+  FROM work_items w, jsonb_to_record(w.change -> 'original') AS o (title text, priority smallint, depends_on bigint[],
+       file_scope text[], spans text, spec text, spec_hash text, spec_path text, acceptance text, rough bool, candidate text, pr_url text)
+ WHERE w.id = %(id)s::bigint AND i.id = w.id;
 
 -- name: stale_left
 SELECT count(*) AS n FROM work_items WHERE project_id = %(project)s::bigint AND state = 'resting' AND phase = 'stale';

@@ -22,7 +22,7 @@ UPDATE work_items SET title = %(title)s::text, phase = %(phase)s::text, state = 
     rough = %(rough)s::bool, budget_cycles = %(budget)s::int, run_no = run_no + 1, fence = fence + 1, attempts = 0,
     failure_signature = NULL, failure_streak = 0, series_since = NULL, series_count = 0, series_ended = true,
     last_verdict = NULL, last_feedback = NULL, resume_phase = NULL, wait_kind = NULL, wait_key = NULL, not_before = NULL,
-    rescues = 0, change = NULL, graph = %(graph)s::text, graph_at = %(graph_at)s::int, updated_at = now()
+    rescues = 0, change = CASE WHEN phase = 'blocked' AND change ? 'original' THEN change END, graph = %(graph)s::text, graph_at = %(graph_at)s::int, updated_at = now()
  WHERE id = %(id)s::bigint AND phase IN ('blocked', 'cancelled')
 RETURNING id;
 
